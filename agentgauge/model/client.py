@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 from agentgauge.core.case import waiting_for_slot
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
@@ -20,7 +19,7 @@ from agentgauge.core.types import Usage
 from agentgauge.model import responses, wire
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
-from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
+from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.observed import observed
 from agentgauge.model.open_requests import OpenRequests
@@ -33,9 +32,6 @@ from agentgauge.model.spec import Api, ModelSpec
 from agentgauge.model.transport.addressing import standing_headers, url_of
 from agentgauge.model.usage import unused_cost
 
-CASE_HEADER = "x-agentgauge-case"
-"""Names the case and the number of the request for an embedded model. Never sent to a real endpoint."""
-
 HEAVY = 8
 """Concurrent requests with files: each may hold 20 MB."""
 
@@ -45,12 +41,6 @@ def fingerprint_of(spec: ModelSpec, environ: Mapping[str, str]) -> str:
     same at every address."""
     place = None if spec.embedded else [url_of(spec, ""), standing_headers(spec, None, environ)]
     return hashlib.sha256(json.dumps([spec.fingerprint, place]).encode()).hexdigest()[:16]
-
-
-def case_header(case: CaseKey) -> str:
-    """``task/sample/attempt/turn``, each percent-encoded, and the role, if the model asked is not the tested one."""
-    words = (case.task, case.sample, case.attempt, case.turn, *filter(None, [case.role]))
-    return "/".join(quote(str(word), safe="") for word in words)
 
 
 @asynccontextmanager
@@ -123,10 +113,8 @@ class OpenAIModel:
                 paid += unused_cost(data, spec.prices)
             return reply
 
-        headers = {CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None
-
         async def send(body: Mapping[str, Any], sending: AbstractContextManager[None]) -> ChatReply | Failure:
-            return await self._endpoint.post(form.PATH, body, read, headers=headers, sending=sending)
+            return await self._endpoint.post(form.PATH, body, read, sending=sending)
 
         for _ in range(1 + Learned.ATTEMPTS):
             needs, quirks = self._learned.needs, self._learned.quirks
@@ -158,6 +146,4 @@ class OpenAIModel:
         return "responses" if self.spec.provider == "openai" and holds_files(request.messages) else "chat"
 
     def _renderer(self, api: Api) -> RenderFile:
-        if self.spec.embedded:
-            return file_name_only
         return self._uploaded if api == "responses" else self._inline

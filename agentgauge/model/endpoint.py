@@ -77,7 +77,6 @@ class Endpoint:
         body: Mapping[str, Any] | bytes,
         read: Read[T],
         *,
-        headers: Mapping[str, str] | None = None,
         file: Upload | None = None,
         policy: RetryPolicy | None = None,
         sending: AbstractContextManager[None] = contextlib.nullcontext(),  # noqa: B008 - holds nothing
@@ -90,9 +89,9 @@ class Endpoint:
         """
         if file is None or isinstance(body, bytes):
             content = body if isinstance(body, bytes) else self.encoded(body)
-            request = Outgoing("POST", path, content, headers or {}, sending=sending)
+            request = Outgoing("POST", path, content, sending=sending)
         else:
-            request = Outgoing("POST", path, headers=headers or {}, fields=dict(_fields(body)), file=file)
+            request = Outgoing("POST", path, fields=dict(_fields(body)), file=file)
         return await self._persist(request, lambda answer: self._read(answer, read), policy)
 
     async def get(self, path: str, read: Read[T]) -> T | Failure:
@@ -108,7 +107,7 @@ class Endpoint:
         """``paid``: the usage of failed attempts."""
         tries = "" if failure.tries == 1 else f", after {failure.tries} tries"
         message = f"model {self._spec.name}: {failure.message}{tries}"
-        return ModelFault(message, cause=failure.cause, usage=paid, traceback=failure.traceback)
+        return ModelFault(message, cause=failure.cause, usage=paid)
 
     async def delete(self, paths: Sequence[str], *, seconds: float) -> None:
         """Delete these within ``seconds``, with one attempt each. Failures are ignored."""
@@ -260,8 +259,6 @@ class Endpoint:
         code = error.get("code") if isinstance(error, Mapping) else None
         if is_filter_error(status, data):
             return _failure(FILTERED, error_text(data), "final")
-        if self._spec.embedded and isinstance(error, Mapping) and error.get("traceback"):
-            return replace(_failure("internal error", error_text(data), "final"), traceback=error["traceback"])
         kind = failure_kind(status)
         if code == "insufficient_quota":
             kind = "final"  # OpenAI says 429 for an empty account too, which no patience fills

@@ -10,11 +10,11 @@ import email.utils
 import os
 import random
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -45,7 +45,6 @@ class Failure:
     kind: FailureKind = "again"
     retry_after: float | None = None  # seconds, as the endpoint asked
     tries: int = 1  # requests that were made in total
-    traceback: Sequence[Mapping[str, Any]] = ()  # of a mistake in a benchmark's code, which an embedded model ran
     answer: str = field(default="", repr=False)  # the endpoint's whole answer, to be read by programs only
 
 
