@@ -59,8 +59,7 @@ class Endpoint:
         rates: Rates | None = None,
         outage: Outage | None = None,
     ) -> None:
-        if spec.url is None:
-            raise UsageProblem(f"the model {spec.name} has no address yet; it has to be served first")
+        assert spec.url is not None, "an embedded model has no endpoint"
         self._spec = spec
         self._limiter = limiter or AdaptiveLimiter(32, timeout=spec.timeout)
         self._policy = policy or RetryPolicy(max_retries=spec.max_retries, scale=backoff_scale(environ))

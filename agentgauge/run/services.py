@@ -1,6 +1,6 @@
 """Helper processes of a run: servers of tools and of similarity.
 
-A service is a command that listens on the socket of ``core.service_process.given_listener``, prints one line of JSON
+A service is a command that listens on the socket of ``core.processes.given_listener``, prints one line of JSON
 when it is ready, and ends on SIGTERM. The controller opens the socket, so that the address is known and connections
 queue before the service is ready. The controller starts each service once; the workers only get the address. The
 controller restarts a service that dies behind the same socket, a bounded number of times, so that running cases find
