@@ -21,7 +21,7 @@ from agentgauge.core.tracebacks import mistake_behind, with_mistake
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.chat_form import ProgramRequest, Refused
-from agentgauge.run.endpoint_proxy import CASE_HEADER, EndpointProxy, ModelSession
+from agentgauge.run.endpoint_proxy import CASE_HEADER, EndpointProxy, ProgramSession
 
 AT_ONCE = 1024
 """Concurrent requests; others wait. A real model's client sends as many of them as its endpoint takes."""
@@ -54,7 +54,7 @@ async def _serve(spec: ModelSpec, options: argparse.Namespace) -> None:
             await asyncio.sleep(seconds)
             return await _reply(spec, model, request)
 
-        session = ModelSession(model.name, ask, at_once=AT_ONCE, forwarded="all", any_name=spec.embedded)
+        session = ProgramSession(model.name, ask, AT_ONCE, "all", any_name=spec.embedded)
         proxy = EndpointProxy(session if spec.embedded else None)
         stack.push_async_callback(proxy.close)
         key = {} if spec.embedded else {"key": proxy.open(session)}  # who has it uses the key of the user's provider

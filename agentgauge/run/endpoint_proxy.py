@@ -14,8 +14,8 @@ import contextlib
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import InitVar, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.agent.loop import shown
 from agentgauge.agent.native import function_schema
@@ -47,65 +47,29 @@ CASE_HEADER = "x-agentgauge-case"
 _FINAL = {"x-should-retry": "false"}  # OpenAI's clients ask again otherwise; AgentGauge has
 
 
-class ProgramSession(Protocol):
-    """The requests that a program may send, and those that are running."""
-
-    requests: int  # to the model so far
-    running: set[asyncio.Task[object]]
-    at_once: asyncio.Semaphore
-
-    @property
-    def forwarded(self) -> Forwarded: ...
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def any_name(self) -> bool:
-        """Whether a request may name another model."""
-
-    @property
-    def tools(self) -> Sequence[Tool]: ...
-
-    def receive(self, content: bytes) -> bytes: ...
-
-    async def ask(self, request: ProgramRequest) -> ChatReply: ...
-
-    async def use(self, name: str, arguments: str) -> ToolUse: ...
+async def _no_tool(name: str, arguments: str) -> ToolUse:
+    raise Refused("there are no tools at this address", 404)
 
 
-class ModelSession:
-    """A session without tools and without limits."""
+@dataclass(slots=True, eq=False)
+class ProgramSession:
+    """What the requests of one program reach, or of all programs that have its token. The functions raise Refused for
+    what they do not pass on, and Fault."""
 
+    model: str  # its name
+    ask: Callable[[ProgramRequest], Awaitable[ChatReply]]
+    at_once: InitVar[int]  # requests; further ones wait
+    forwarded: Forwarded
+    any_name: bool = False  # a request may name another model
     tools: Sequence[Tool] = ()
+    use: Callable[[str, str], Awaitable[ToolUse]] = _no_tool  # by name, with arguments as JSON text
+    receive: Callable[[bytes], None] | None = None  # called with the body of each request
+    requests: int = 0  # to the model so far
+    running: set[asyncio.Task[object]] = field(default_factory=set)
+    slots: asyncio.Semaphore = field(init=False)
 
-    def __init__(
-        self,
-        model: str,
-        ask: Callable[[ProgramRequest], Awaitable[ChatReply]],
-        *,
-        at_once: int,
-        forwarded: Forwarded,
-        any_name: bool = False,
-    ) -> None:
-        """``model``: its name. ``ask`` raises Refused and Fault. ``at_once``: requests; further ones wait."""
-        self.model = model
-        self.forwarded = forwarded
-        self.any_name = any_name
-        self.requests = 0
-        self.running: set[asyncio.Task[object]] = set()
-        self.at_once = asyncio.Semaphore(at_once)
-        self._ask = ask
-
-    def receive(self, content: bytes) -> bytes:
-        return content
-
-    async def ask(self, request: ProgramRequest) -> ChatReply:
-        self.requests += 1
-        return await self._ask(request)
-
-    async def use(self, name: str, arguments: str) -> ToolUse:
-        raise Refused("there are no tools at this address", 404)
+    def __post_init__(self, at_once: int) -> None:
+        self.slots = asyncio.Semaphore(at_once)
 
 
 class EndpointProxy:
@@ -162,8 +126,11 @@ class EndpointProxy:
             session.running.add(task)
             try:
                 with answering(request):
-                    async with session.at_once:
-                        return await answer(session, request, await whole_body(request))
+                    async with session.slots:
+                        body = await whole_body(request)
+                        if session.receive:
+                            session.receive(body)
+                        return await answer(session, request, body)
             finally:
                 session.running.discard(task)
 
@@ -177,13 +144,15 @@ class EndpointProxy:
         from aiohttp import web
 
         name = None if session.any_name else session.model
-        asked = read_body(session.receive(body), name, session.forwarded)
+        asked = read_body(body, name, session.forwarded)
+        session.requests += 1
+        number = session.requests
         reply = await session.ask(replace(asked, case=request.headers.get(CASE_HEADER, "")))
         if not asked.stream:
-            return _json(completion(reply, session.model, session.requests))
+            return _json(completion(reply, session.model, number))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
         await response.prepare(request)
-        for chunk in chunks(reply, session.model, session.requests, usage=asked.wants_usage):
+        for chunk in chunks(reply, session.model, number, usage=asked.wants_usage):
             await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
         await response.write(b"data: [DONE]\n\n")
         await response.write_eof()
@@ -193,8 +162,7 @@ class EndpointProxy:
         return _json({"tools": [function_schema(tool) for tool in session.tools]})
 
     async def _use(self, session: ProgramSession, request: web.Request, body: bytes) -> web.StreamResponse:
-        arguments = arguments_text(session.receive(body))
-        use = await session.use(request.match_info["name"], arguments)
+        use = await session.use(request.match_info["name"], arguments_text(body))
         if use.outputs is None:
             return _json(error(use.message, use.problem), status=422)
         outputs = [{"type": output.type, "content": output.content} for output in use.outputs]

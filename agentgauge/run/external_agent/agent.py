@@ -55,7 +55,7 @@ class ProgramAgent:
         await self._start()
         case.readable = list(task.files)  # for the tools: what else lies there may be gold
         session = Session(case, task, self._program.requests)
-        token = self._endpoint.open(session)
+        token = self._endpoint.open(session.reached())
         gateway = await self._gateway(case.sample.task) if task.tools else None
         if gateway:
             gateway.offer(session, token)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from agentgauge.agent.dialect import INVALID_ACTION, CallError, read_call
 from agentgauge.core.capabilities import AgentTask, ToolUse
@@ -16,8 +16,8 @@ from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import Json, Usage
-from agentgauge.run.chat_form import Forwarded, ProgramRequest, Refused
-from agentgauge.run.endpoint_proxy import ask_model
+from agentgauge.run.chat_form import ProgramRequest, Refused
+from agentgauge.run.endpoint_proxy import ProgramSession, ask_model
 
 AT_ONCE = 16
 """Concurrent requests of one agent; others wait."""
@@ -45,22 +45,29 @@ class Session:
     received: int = 0  # bytes
     calls: int = 0  # of tools
     program: asyncio.Task[Any] | None = None  # that runs
-    forwarded: ClassVar[Forwarded] = "known"
-    any_name: ClassVar[bool] = False
-    running: set[asyncio.Task[object]] = field(default_factory=set)
-    at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)  # calls of tools, as in every case
 
     @property
     def model(self) -> str:
         return self.case.name_of("")
 
-    def receive(self, content: bytes) -> bytes:
-        """A request's body. Raises Refused if the requests together are too large."""
+    def reached(self) -> ProgramSession:
+        """What the agent's program reaches."""
+        return ProgramSession(
+            self.model,
+            self.ask,
+            AT_ONCE,
+            forwarded="known",
+            tools=self.tools,
+            use=self.use,
+            receive=self.receive,
+        )
+
+    def receive(self, content: bytes) -> None:
+        """Count a request's body. Raises Refused if the requests together are too large."""
         self.received += len(content)
         if self.received > MOST_RECEIVED:
             raise Refused(f"all requests of a call may have {MOST_RECEIVED >> 20} MiB", 413)
-        return content
 
     async def ask(self, request: ProgramRequest) -> ChatReply:
         """Raises Refused beyond the limit, and Fault where the model cannot be reached."""

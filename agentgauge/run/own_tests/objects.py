@@ -12,7 +12,7 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import register
 from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
 from agentgauge.run.chat_form import ProgramRequest
-from agentgauge.run.endpoint_proxy import EndpointProxy, ModelSession, ask_model
+from agentgauge.run.endpoint_proxy import EndpointProxy, ProgramSession, ask_model
 from agentgauge.run.factories import Endpoint
 from agentgauge.run.own_tests.case import OwnCases
 
@@ -173,6 +173,6 @@ async def serve(cases: OwnCases, name: str, at_once: int) -> Endpoint:
     proxy = EndpointProxy()
     port = await proxy.start()
     cases.at_end.append(proxy.close)
-    token = proxy.open(ModelSession(name, ask, at_once=at_once, forwarded="others"))
+    token = proxy.open(ProgramSession(name, ask, at_once, "others"))
     register(token)
     return Endpoint(f"http://127.0.0.1:{port}/v1", token, name)
