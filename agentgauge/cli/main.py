@@ -37,7 +37,7 @@ COMMANDS = {
     "fetch": ("agentgauge.cli.fetch:main", "download official data sets and weights of tools, and verify them"),
     "data": ("agentgauge.cli.data:main", "list the official data and the weights on this machine; check a data set"),
     "serve-tools": ("tool_impls.server.command:main", "serve the real tools over AgentLego's protocol"),
-    "serve-model": ("agentgauge.model.embedded.serve:main", "serve an embedded model in the OpenAI format"),
+    "serve-model": ("agentgauge.cli.serve_model:main", "serve a model in the OpenAI format"),
     "new": ("agentgauge.cli.new:main", "write a package for a benchmark of your own"),
     "cite": ("agentgauge.cli.results:cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
 }

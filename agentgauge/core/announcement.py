@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -58,19 +57,7 @@ def _checkout() -> dict[str, Any]:
     return content if content.get("project", {}).get("name") == NAME else {}
 
 
-# -- Python files that announce tasks: which one is being imported, and importing it in another process.
-
-
-def importing_file() -> Path | None:
-    """The file of the module that Python is importing now, the innermost one of nested imports. None outside of
-    imports: another process cannot import the main program."""
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":
-            file = frame.f_globals.get("__file__")
-            return Path(file).absolute() if file else None
-        frame = frame.f_back
-    return None
+# -- Python files that announce tasks.
 
 
 def import_file(file: Path) -> None:

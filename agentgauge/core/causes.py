@@ -6,9 +6,7 @@ The cause of a broken case is a short stable text. These are all causes, by whos
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from agentgauge.core.capabilities import BREAKS, kinds
 
@@ -58,7 +56,6 @@ class Failure:
     by_others: bool = False  # other requests or an outage may be the reason: the same again proves nothing
     retry_after: float | None = None  # seconds, as the endpoint asked
     tries: int = 1  # requests that were made in total
-    traceback: Sequence[Mapping[str, Any]] = ()  # of a mistake in a benchmark's code, which an embedded model ran
     answer: str = field(default="", repr=False)  # the endpoint's whole answer, to be read by programs only
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NotRequired, Protocol, TypedDict
+from urllib.parse import quote, unquote
 
 from agentgauge.core.reply_ends import is_filtered
 from agentgauge.core.types import Json, Usage
@@ -39,14 +40,26 @@ class MadeId(str):
 
 @dataclass(frozen=True, slots=True)
 class CaseKey:
-    """The case of a request, and the number of the request in it. Sent to embedded models and used as a key by
-    cassettes; never sent elsewhere."""
+    """The case of a request, and the number of the request in it. Embedded models answer by it, and cassettes use it as
+    a key; no endpoint gets it."""
 
     task: str
     sample: str
     attempt: int = 1
     turn: int = 0  # requests of this case before this one
     role: str = ""  # the option that names the model asked, where that is not the tested one
+
+    @property
+    def path(self) -> str:
+        """``task/sample/attempt/turn``, each percent-encoded, and the role, if there is one."""
+        words = (self.task, self.sample, self.attempt, self.turn, *filter(None, [self.role]))
+        return "/".join(quote(str(word), safe="") for word in words)
+
+    @staticmethod
+    def of(path: str) -> CaseKey:
+        """The case of a path. Raises ValueError for a text of another form."""
+        task, sample, attempt, turn, *role = map(unquote, path.split("/"))
+        return CaseKey(task, sample, int(attempt), int(turn), *role[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +167,7 @@ class ChatReply:
 
 
 class ChatModel(Protocol):
-    """A model that answers requests. Implementations: the openai client, embedded models behind it, cassettes."""
+    """A model that answers requests: the openai client, an embedded model, a cassette."""
 
     name: str
     fingerprint: str

@@ -15,11 +15,11 @@ AgentGaugeError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from agentgauge.core.redaction import redact, without_logins
 from agentgauge.core.text import clean
-from agentgauge.core.types import Json, Usage
+from agentgauge.core.types import Usage
 
 
 class AgentGaugeError(Exception):
@@ -58,7 +58,7 @@ class Fault(AgentGaugeError):
 
 class ModelFault(Fault):
     """The model endpoint failed, and retrying did not help. ``usage``: that of billed answers that could not be
-    used. ``traceback``: of a benchmark's ``oracle``, which failed (agentgauge.core.tracebacks)."""
+    used."""
 
     def __init__(
         self,
@@ -66,11 +66,9 @@ class ModelFault(Fault):
         *,
         cause: str = "",
         usage: Usage = Usage(),  # noqa: B008 - frozen
-        traceback: Sequence[Mapping[str, Json]] = (),
     ) -> None:
         super().__init__(message, cause=cause)
         self.usage = usage
-        self.traceback = traceback
 
 
 class ToolFault(Fault):

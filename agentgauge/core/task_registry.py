@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agentgauge.core.announcement import announced, importing_file
+from agentgauge.core.announcement import announced
 from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.task import Task
@@ -98,27 +97,7 @@ def announce(*tasks: Task) -> None:
 
     Raises UsageProblem for an incomplete task.
     """
-    announced = {task.name: task for task in map(complete, tasks)}
-    known_tasks().update(announced)
-    _files.update(dict.fromkeys(announced, importing_file()))
-
-
-_files: dict[str, Path | None] = {}
-"""Task without an entry point → the file whose import announces it."""
-
-
-def announced_in(names: Iterable[str]) -> list[Path]:
-    """The files that another process must import to know these tasks; those with an entry point need none.
-
-    Raises UsageProblem for a task that no import announces.
-    """
-    files = {name: _files[name] for name in names if name in _files}
-    if nowhere := [name for name, file in files.items() if file is None]:
-        raise UsageProblem(
-            f"the embedded model's process does not know the task {nowhere[0]}: call announce() at the top level of a"
-            " module or conftest.py, or announce the task by the entry point agentgauge.tasks of a package"
-        )
-    return list(dict.fromkeys(file for file in files.values() if file))
+    known_tasks().update({task.name: task for task in map(complete, tasks)})
 
 
 def find_task(name: str) -> Task:

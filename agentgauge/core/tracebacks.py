@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
-from agentgauge.core.errors import AgentGaugeError, ModelFault
+from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.files import is_disk_full
 from agentgauge.core.redaction import redact
 from agentgauge.core.task_registry import ENTRY_POINTS
@@ -44,11 +44,9 @@ _DURING = "During handling of the above exception, another exception occurred:"
 
 def mistake_behind(error: BaseException) -> list[Link]:
     """The traceback of the mistake that an error stands for. A full disk is none; what AgentGauge raises on purpose is
-    none, but may be caused by one, such as a tool's."""
+    none, but may be caused by one, such as that of a tool or of an oracle."""
     if is_disk_full(error):
         return []
-    if isinstance(error, ModelFault):
-        return list(error.traceback)
     if isinstance(error, AgentGaugeError):
         return mistake_behind(error.__cause__) if error.__cause__ else []
     return author_traceback(error)

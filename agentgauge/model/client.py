@@ -21,7 +21,7 @@ from agentgauge.core.types import Usage
 from agentgauge.model import responses, wire
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
-from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
+from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.observed import observed
 from agentgauge.model.open_requests import OpenRequests
@@ -33,28 +33,18 @@ from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
 from agentgauge.model.usage import unused_cost
 
-CASE_HEADER = "x-agentgauge-case"
-"""Names the case and the number of the request for an embedded model. Never sent to a real endpoint."""
-
 HEAVY = 8
 """Concurrent requests with files: each may hold 20 MB."""
 
 
 def fingerprint_of(spec: ModelSpec) -> str:
-    """The fingerprint of ``ChatModel``: two servers may have different models of one name. An embedded model is the
-    same at every address."""
+    """The fingerprint of ``ChatModel``: two servers may have different models of one name."""
     url = spec.url or ""
     if spec.kind == "azure":
         url += f"/openai?api-version={quote(spec.api_version or '', safe='')}"
     # With what every request had when judgements were first kept, which are found by the fingerprint.
-    place = None if spec.embedded else [url, {"Accept": "application/json", "User-Agent": "AgentGauge", **spec.headers}]
+    place = [url, {"Accept": "application/json", "User-Agent": "AgentGauge", **spec.headers}]
     return hashlib.sha256(json.dumps([spec.fingerprint, place]).encode()).hexdigest()[:16]
-
-
-def case_header(case: CaseKey) -> str:
-    """``task/sample/attempt/turn``, each percent-encoded, and the role, if the model asked is not the tested one."""
-    words = (case.task, case.sample, case.attempt, case.turn, *filter(None, [case.role]))
-    return "/".join(quote(str(word), safe="") for word in words)
 
 
 @asynccontextmanager
@@ -127,10 +117,8 @@ class OpenAIModel:
                 paid += unused_cost(data, spec.prices)
             return reply
 
-        headers = {CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None
-
         async def send(body: Mapping[str, Any], sending: AbstractContextManager[None]) -> ChatReply | Failure:
-            return await self._endpoint.post(form.PATH, body, read, headers=headers, sending=sending)
+            return await self._endpoint.post(form.PATH, body, read, sending=sending)
 
         for _ in range(1 + Learned.ATTEMPTS):
             needs, quirks = self._learned.needs, self._learned.quirks
@@ -162,6 +150,4 @@ class OpenAIModel:
         return "responses" if self.spec.provider == "openai" and holds_files(request.messages) else "chat"
 
     def _renderer(self, api: Api) -> RenderFile:
-        if self.spec.embedded:
-            return file_name_only
         return self._uploaded if api == "responses" else self._inline

@@ -105,7 +105,7 @@ class Connection:
         await self._client.close()
 
     async def _send(self, request: Outgoing) -> httpx2.Response:
-        headers = {**self._headers, **request.headers}
+        headers = dict(self._headers)
         # The raw answer: building the package's typed objects costs more than the rest of the request.
         send = partial(getattr(self._client, request.method.lower()), request.path, cast_to=httpx2.Response)
         sent: dict[str, Any] = {}

@@ -53,8 +53,7 @@ class Endpoint:
         rates: Rates | None = None,
         outage: Outage | None = None,
     ) -> None:
-        if spec.url is None:
-            raise UsageProblem(f"the model {spec.name} has no address yet; it has to be served first")
+        assert spec.url is not None, "an embedded model has no endpoint"
         self._spec = spec
         self._limiter = limiter or AdaptiveLimiter(32, timeout=spec.timeout)
         self._policy = policy or RetryPolicy(max_retries=spec.max_retries, scale=backoff_scale(environ))
@@ -71,7 +70,6 @@ class Endpoint:
         body: Mapping[str, Any] | bytes,
         read: Read[T],
         *,
-        headers: Mapping[str, str] | None = None,
         file: Upload | None = None,
         policy: RetryPolicy | None = None,
         sending: AbstractContextManager[None] = contextlib.nullcontext(),  # noqa: B008 - holds nothing
@@ -84,9 +82,9 @@ class Endpoint:
         """
         if file is None or isinstance(body, bytes):
             content = body if isinstance(body, bytes) else self.encoded(body)
-            request = Outgoing("POST", path, content, headers or {}, sending=sending)
+            request = Outgoing("POST", path, content, sending=sending)
         else:
-            request = Outgoing("POST", path, headers=headers or {}, fields=body, file=file)
+            request = Outgoing("POST", path, fields=body, file=file)
         return await self._persist(request, lambda answer: self._read(answer, read), policy)
 
     async def get(self, path: str, read: Read[T]) -> T | Failure:
@@ -101,7 +99,7 @@ class Endpoint:
         """``paid``: the usage of failed attempts."""
         tries = "" if failure.tries == 1 else f", after {failure.tries} tries"
         message = f"{OF_MODEL}{self._spec.name}: {failure.message}{tries}"
-        return ModelFault(message, cause=failure.cause, usage=paid, traceback=failure.traceback)
+        return ModelFault(message, cause=failure.cause, usage=paid)
 
     async def delete(self, paths: Sequence[str], *, seconds: float) -> None:
         """Delete these within ``seconds``, with one attempt each. Failures are ignored."""
@@ -251,9 +249,6 @@ class Endpoint:
         code = error.get("code") if isinstance(error, Mapping) else None
         if is_filter_error(status, data):
             return replace(_failure(FILTERED, error_text(data)), final=True)
-        if self._spec.embedded and isinstance(error, Mapping) and error.get("traceback"):
-            failure = _failure("internal error", error_text(data))
-            return replace(failure, final=True, traceback=error["traceback"])
         reason = error_text(data) or answer.reason
         message = f"the endpoint answered HTTP {status}: {reason}{_advice(status, path, reason, self._spec)}"
         failure = failed_with(status, without_shapes(clean(message)), answer=answer.text())

@@ -24,7 +24,6 @@ class Outgoing:
     method: Literal["GET", "POST", "DELETE"]
     path: str  # below the base address, with its first slash, percent-encoded
     content: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)  # of this request; no secrets
     fields: Mapping[str, Any] = field(default_factory=dict)
     file: Upload | None = None
     sending: AbstractContextManager[None] = field(default_factory=nullcontext)  # entered while an attempt is on its way

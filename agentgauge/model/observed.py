@@ -33,8 +33,6 @@ LEAST_TOOLS = 40
 
 def observed(reply: ChatReply, data: object, request: ChatRequest, spec: ModelSpec) -> ChatReply:
     """The reply with what its answer ``data`` shows of the endpoint, and with its usage completed by estimates."""
-    if spec.embedded:
-        return reply
     found: dict[str, Any] = {}
     usage = completed(reply.usage, request, reply, spec.prices)
     if usage.estimated_requests:

@@ -54,7 +54,7 @@ def resolve(
     name = name.strip()
     spec = _embedded(name) or _hosted(name, url, config, environ)
     if spec.embedded and url is not None:
-        raise UsageProblem(f"--model {name} is built in and served by the run itself; leave --model-url out")
+        raise UsageProblem(f"--model {name} is built in and has no address; leave --model-url out")
     if need_key and spec.key_required and not environ.get(spec.key_env or "", "").strip():
         raise UsageProblem(f"--model {name} needs a key: set the environment variable {spec.key_env}")
     register(environ.get(spec.key_env or "", "").strip())
@@ -67,7 +67,7 @@ def _embedded(name: str) -> ModelSpec | None:
     if name in ("oracle", "baseline"):
         return ModelSpec(name=name, kind=cast(ModelKind, name), model=name, provider=name, vision=True)
     if name == "scripted" or name.startswith("scripted:"):
-        # Imported here because the script's rules belong to the embedded server.
+        # imported here, because no other model has a script
         from agentgauge.model.embedded.scripted import ReplyScript
 
         given = name.partition(":")[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,7 +33,7 @@ class ModelSpec:
     kind: ModelKind
     model: str  # its name in requests: "Qwen/Qwen2.5-7B-Instruct"
     provider: str  # preset, or "url" for a bare --model-url, or the kind of an embedded model
-    url: str | None = None  # base URL (Azure: endpoint); None for an embedded model that is not served yet
+    url: str | None = None  # base URL (Azure: endpoint); None for an embedded model
     key_env: str | None = None  # environment variable of the key; None: no key is sent
     key_required: bool = False
     temperature: float | None = None  # None: the request's, or the endpoint's default
@@ -59,7 +59,7 @@ class ModelSpec:
 
     @property
     def embedded(self) -> bool:
-        """Whether it is one of AgentGauge's embedded models, which the run must serve."""
+        """Whether it is one of AgentGauge's embedded models, which answer in the process that asks."""
         return self.kind in EMBEDDED_KINDS
 
     @property
@@ -67,10 +67,6 @@ class ModelSpec:
         """Whether the model is served by the user, who knows what that costs."""
         provider = known_providers().get(self.provider)
         return bool(provider and provider.self_hosted) or is_private(self.url or "")
-
-    def served_at(self, url: str) -> ModelSpec:
-        """An embedded model at the address of its server (without ``/v1``)."""
-        return replace(self, url=url.rstrip("/") + "/v1")
 
     @property
     def fingerprint(self) -> str:

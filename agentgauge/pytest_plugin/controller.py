@@ -35,7 +35,7 @@ from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.crashes import GUILTY, Suspects, in_flight, store_crash
 from agentgauge.run.preflight import check, load_early, require_sight, stored_vision, vision_lines
-from agentgauge.run.run_services import await_services, start_services, stop_services
+from agentgauge.run.run_services import start_services, stop_services
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.partition import GROUPS, MODES
@@ -187,7 +187,6 @@ class Controller:
         state.notes += require_sight(self.settings, self.folder, state.plan)
         tasks = {task for task, _, _ in state.plan}
         self._services = start_services(self.settings, self.folder, tasks, self._service_failed)
-        await_services(self.settings, self._services)
         if self.settings.record:
             settings = stored_settings(self.settings, state.tools) | {"vision": stored_vision(self.settings)}
             create_cassette(self.settings.record, settings)

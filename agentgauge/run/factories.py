@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agentgauge.model.batch.model import BatchModel
     from agentgauge.model.cassette_file import CassetteReader
     from agentgauge.model.client import OpenAIModel
+    from agentgauge.model.embedded.model import EmbeddedModel
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
 
@@ -53,7 +54,7 @@ class Clients:
         self._stopped = StopFile(folder.path).exists
         self._limiters: list[AdaptiveLimiter] = []
         self._batched: list[BatchModel] = []
-        self._live_models: list[OpenAIModel] = []
+        self._live_models: list[OpenAIModel | EmbeddedModel] = []
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed."""
         self.on_reply: Callable[[CaseKey], None] | None = None
@@ -151,12 +152,24 @@ class Clients:
             return ReplayModel(self._cassette(), name)
         spec = self._settings.roles[role] if role else self._settings.spec
         assert spec is not None, "only a replayed or rescored run has no model to reach"
+        on_reply = None if role else self.on_reply
         if spec.embedded:
-            spec = spec.served_at(self._addresses()[role or "model"])
-        spec = replace(spec, reported=reported_names(self._folder.path).get(role))
-        model = self._batch_model(spec) or self._live_model(spec, None if role else self.on_reply)
+            model: ChatModel = self._embedded_model(spec, "native" if role else self._settings.dialect, on_reply)
+        else:
+            spec = replace(spec, reported=reported_names(self._folder.path).get(role))
+            model = self._batch_model(spec) or self._live_model(spec, on_reply)
         if self._settings.record:
             model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
+        return model
+
+    def _embedded_model(
+        self, spec: ModelSpec, dialect: str, on_reply: Callable[[CaseKey], None] | None
+    ) -> EmbeddedModel:
+        from agentgauge.model.embedded.model import EmbeddedModel
+
+        data = {find_task(name).data.name: root for name, root in self._settings.roots.items()}
+        model = EmbeddedModel(spec, data=data, dialect=dialect, on_reply=on_reply, requests=self._requests)
+        self._live_models.append(model)
         return model
 
     def _batch_model(self, spec: ModelSpec) -> ChatModel | None:
@@ -198,10 +211,9 @@ class Clients:
         box = task.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
         if self._settings.record:
             box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._placeholders()))
-        spec = self._settings.spec
-        started = self._settings.tool_server or (spec and spec.embedded)  # see await_services
-        waited_for = started and not self._settings.shared
-        return box if waited_for else PendingToolBox(box, lambda: self.on_rest and self.on_rest())
+        if self._settings.tool_server:
+            return box
+        return PendingToolBox(box, lambda: self.on_rest and self.on_rest())
 
     def _cassette(self) -> CassetteReader:
         """One reader for the model and the tools: it indexes the whole file."""

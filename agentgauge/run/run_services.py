@@ -1,25 +1,19 @@
-"""The services of a run: tool servers and models that it starts once, for all workers."""
+"""The services of a run: servers of tools and of similarity that it starts once, for all workers."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agentgauge.core.capabilities import RealTools, Similarity, options_of
+from agentgauge.core.capabilities import RealTools, Similarity
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import announced_in, find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, runs_here
 from agentgauge.run.several.shared_services import made_service
 from agentgauge.store import RunFolder
-
-if TYPE_CHECKING:
-    from agentgauge.model.spec import ModelSpec
-
 
 # -- Cases that wait for a tool server that is starting.
 
@@ -63,7 +57,7 @@ class PendingToolBox:
         await self._box.close()
 
 
-# -- The helper processes that the selected tasks of a run need: embedded models, tool servers, similarity servers.
+# -- The helper processes that the selected tasks of a run need.
 
 
 SERVICES = "services.json"
@@ -90,39 +84,9 @@ def start_services(
     return services
 
 
-def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
-    """Wait for the services that must be ready before the first case. These are all services if one of them is the
-    tested model, otherwise the models of roles. A service that starts on demand counts as ready. Raises UsageProblem.
-    """
-    for name, service in services.items():
-        if "model" in services or name in settings.roles:
-            service.ready()
-
-
 def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
     """By the names under which workers look their addresses up."""
     services: dict[str, Service] = {}
-    embedded: list[tuple[str, ModelSpec, str, bool]] = []  # name, model, dialect, whether it starts on demand
-    if settings.spec and tasks:
-        embedded.append(("model", settings.spec, settings.dialect, False))
-    used = {option.name for name in tasks for option in options_of(find_task(name))}
-    # a model that reads a file of the user's, which may be wrong, does not wait for its first request
-    embedded += [
-        (role, spec, "native", not spec.name.startswith("scripted:"))
-        for role, spec in settings.roles.items()
-        if role in used
-    ]
-    for name, spec, dialect, on_demand in embedded:
-        if spec.embedded:
-            title = name.removeprefix("--")
-            command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--model", spec.name, "--port", "0"]
-            command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
-            if spec.kind == "oracle":  # the others know no task
-                command += _announcing(tasks)
-            for task in sorted(tasks):
-                command += ["--data", f"{find_task(task).data.name}={settings.roots[task]}"]
-            log = folder.path / "logs" / f"{title}.log"
-            services[name] = Service(f"embedded {title}", command, log, on_demand=on_demand)
     for name in sorted(tasks):
         backend = settings.similarity[name]
         if command := similarity_command(name, backend):
@@ -157,13 +121,6 @@ def tool_command(settings: Settings, task: RealTools) -> tuple[str, ...]:
 
 def tools_name(task: str) -> str:
     return f"tools of {task}"
-
-
-def _announcing(tasks: set[str]) -> list[str]:
-    """Arguments by which another process knows the tasks that no package announces. Raises UsageProblem."""
-    files = announced_in(sorted(tasks))
-    words = [word for file in files for word in ("--tasks", str(file))]
-    return words + [word for folder in sys.path if files for word in ("--path", folder)]
 
 
 def similarity_command(name: str, backend: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""Helper processes of a run: the embedded model's server and the tool server.
+"""Helper processes of a run: servers of tools and of similarity.
 
-A service is a command that listens on the socket of ``core.service_process.given_listener``, prints one line of JSON
+A service is a command that listens on the socket of ``core.processes.given_listener``, prints one line of JSON
 when it is ready, and ends on SIGTERM. The controller opens the socket, so that the address is known and connections
 queue before the service is ready. The controller starts each service once; the workers only get the address. The
 controller restarts a service that dies behind the same socket, a bounded number of times, so that running cases find
@@ -44,15 +44,12 @@ RESTARTS = 3
 class Service:
     """One helper process, started and watched over by a thread."""
 
-    def __init__(self, name: str, command: Sequence[str], log: Path, *, on_demand: bool = False) -> None:
-        """``on_demand``: the service is started when the first connection arrives, and never without one."""
+    def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
         self.name = name
         self.url = ""  # from ``spawn`` on
-        self._address = ("", 0)
         self.restarts = 0
         self._command = list(command)
         self._log = log
-        self._on_demand = on_demand
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()  # nothing is started once it is stopping
         self._stopping = threading.Event()
@@ -71,25 +68,20 @@ class Service:
         """Start the service without waiting for it. Early connections to ``url`` queue until the service is ready.
         ``failed`` is called, in another thread, if the service does not start or is gone for good."""
         listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
-        self._address = listener.getsockname()
-        self.url = f"http://127.0.0.1:{self._address[1]}"
-        if not self._on_demand:
-            try:
-                self._start(listener)
-            except BaseException:
-                listener.close()
-                raise
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        try:
+            self._start(listener)
+        except BaseException:
+            listener.close()
+            raise
         self._watcher = threading.Thread(
             target=self._watch, args=(listener, failed), name=f"agentgauge-{self.name}", daemon=True
         )
         self._watcher.start()
 
     def ready(self) -> None:
-        """Wait after ``spawn`` until it is ready, or until it can be started on demand. Raises UsageProblem with the
-        end of its output.
-        """
-        if not self._on_demand:
-            self._settled.wait()
+        """Wait after ``spawn`` until it is ready. Raises UsageProblem with the end of its output."""
+        self._settled.wait()
         if self._problem:
             raise self._problem
 
@@ -112,9 +104,6 @@ class Service:
             except subprocess.TimeoutExpired:
                 _signal_group(process, signal.SIGKILL)
                 process.wait()
-        else:
-            with contextlib.suppress(OSError):  # wakes the watching thread, if it waits for a first connection
-                socket.create_connection(self._address, STOP_SECONDS).close()
         self._watcher.join(STOP_SECONDS)
         if self._logging:
             self._logging.join(LOG_SECONDS)
@@ -148,9 +137,6 @@ class Service:
     def _watch(self, listener: socket.socket, failed: Callable[[UsageProblem], None]) -> None:
         with listener:  # closing it refuses the queued connections
             try:
-                if self._process is None:
-                    _until_somebody_asks(listener)
-                    self._start(listener)
                 self._await()
             except UsageProblem as problem:
                 if not self._stopping.is_set():
@@ -216,12 +202,6 @@ class Service:
             self._logging.join(LOG_SECONDS)
         text = self._log.read_text(encoding="utf-8", errors="replace").strip() if self._log.exists() else ""
         return text.splitlines()[-1] if text else f"it printed nothing; its log is {self._log}"
-
-
-def _until_somebody_asks(listener: socket.socket) -> None:
-    with selectors.DefaultSelector() as selector:
-        selector.register(listener, selectors.EVENT_READ)
-        selector.select()
 
 
 def _first_line(stream: IO[bytes], seconds: float) -> bytes:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge import sandbox
-from agentgauge.agent.dialects.registry import wording
+from agentgauge.agent.dialects.registry import FAMILIES, wording
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
@@ -186,6 +186,10 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
     max_tokens = _at_least_one("--max-tokens", option.max_tokens) or resumed.get("max_tokens")
     model, spec = _model(option, earlier, file, asks, temperature=temperature, max_tokens=max_tokens)
     batch = bool(option.batch or resumed.get("batch"))
+    if spec and spec.kind == "baseline" and dialect in FAMILIES:
+        raise UsageProblem(
+            f"baseline reads native and react requests only, not {dialect}; use another model or --dialect native"
+        )
     if spec and batch:
         check_batches(spec)
         spec = with_batch_prices(spec)

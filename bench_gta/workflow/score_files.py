@@ -85,7 +85,7 @@ def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool =
     spec = resolve(name, url=None, config=config)
     if spec.embedded:
         instead = f"name {RULES!r} or a model of an endpoint"
-        raise UsageProblem(f"the judge {name!r} is an embedded model, which only a run can serve; {instead}")
+        raise UsageProblem(f"the judge {name!r} is an embedded model, which only answers the cases of a run; {instead}")
     model = OpenAIModel(spec)
     made = ManagedJudge(RulesJudge(), model, votes)
     made.judge = ModelJudge(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from agentgauge.core.capabilities import (
 from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.task import DataSource, Task
-from agentgauge.core.task_registry import announce, announced_in, find_task, known_options, known_tasks
+from agentgauge.core.task_registry import announce, find_task, known_options, known_tasks
 from agentgauge.core.types import Score
 from agentgauge.core.validation import complete
 from agentgauge.run.solve import checked
@@ -125,19 +124,6 @@ def test_a_method_that_is_missing_is_named() -> None:
 
     with pytest.raises(TypeError, match="metrics, score"):
         Half()
-
-
-def test_another_process_needs_the_file_that_announces(tmp_path, monkeypatch) -> None:
-    """The innermost module that is being imported; a call from anywhere else is repeated by no import."""
-    inner = tmp_path / "inner_announcing.py"
-    inner.write_text(INNER)
-    (tmp_path / "outer_announcing.py").write_text("import inner_announcing\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.import_module("outer_announcing")
-    assert announced_in(["least.inner", "wild"]) == [inner]
-    announce(made(name="least.one", data=Data(tmp_path)))
-    with pytest.raises(UsageProblem, match=r"does not know the task least\.one: call announce\(\) at the top level"):
-        announced_in(["least.inner", "least.one"])
 
 
 def test_a_file_is_imported_by_its_name_on_the_path_else_alone(tmp_path, monkeypatch) -> None:

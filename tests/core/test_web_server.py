@@ -24,8 +24,7 @@ from aiohttp import web
 from agentgauge.core import web_server
 from agentgauge.core.files import raise_file_limit
 from agentgauge.core.web_server import answering, bind, served, whole_body
-from agentgauge.model.embedded.serve import make_answer, make_app
-from agentgauge.run.external_agent.endpoint import AgentEndpoint
+from agentgauge.run.endpoint_proxy import EndpointProxy
 from bench_gta.similarity import similarity
 from bench_gta.similarity_server import make_app as similarity_app
 from tests.plugin.project import ROOT
@@ -64,13 +63,9 @@ async def mcp(_: Path) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def agents(_: Path) -> AsyncIterator[int]:
-    endpoint = AgentEndpoint()
-    yield await endpoint.start()
-    await endpoint.close()
-
-
-def model(_: Path) -> AbstractAsyncContextManager[int]:
-    return served(make_app("baseline", make_answer("baseline", {})), bind("127.0.0.1", 0))
+    proxy = EndpointProxy()
+    yield await proxy.start()
+    await proxy.close()
 
 
 def texts(_: Path) -> AbstractAsyncContextManager[int]:
@@ -82,7 +77,6 @@ SERVERS: dict[str, tuple[Start, str, int]] = {
     "tools": (tools, "GET /health", 200),
     "mcp": (mcp, "POST /mcp", 401),
     "agents": (agents, "POST /v1/chat/completions", 401),
-    "model": (model, "GET /health", 200),
     "texts": (texts, "GET /", 405),
 }
 
@@ -294,7 +288,7 @@ COMMANDS = {
     "view": (["view", "RUNS"], "GET /static/view.js", b"403"),
     "tools": (["serve-tools", "--port=0", "--tools=Calculator"], "GET /health", b"200"),
     "mcp": (["serve-tools", "--port=0", "--tools=Calculator", "--mcp"], "POST /mcp", b"401"),
-    "model": (["serve-model", "--model=baseline"], "GET /health", b"200"),
+    "model": (["serve-model", "--model=baseline"], "GET /v1/models", b"200"),
 }
 
 

@@ -98,7 +98,7 @@ def test_with_a_user_and_an_option_it_passes_as_well(project: Path) -> None:
 
 
 def test_installed_as_packages_they_are_known_to_the_oracle(project: Path) -> None:
-    """An entry point announces each in every process, that of the embedded model included."""
+    """An entry point announces each in every process."""
     metadata = project / "sums-1.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sums\nVersion: 1\n")

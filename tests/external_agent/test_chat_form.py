@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentgauge.core.chat import ChatReply, Sampling, ToolCall
 from agentgauge.core.types import Usage
-from agentgauge.run.external_agent.chat_form import Refused, chunks, completion, read_body
+from agentgauge.run.chat_form import Refused, chunks, completion, read_body
 
 SAY = [{"role": "user", "content": "hello"}]
 TOOL = {"type": "function", "function": {"name": "add", "parameters": {}}}

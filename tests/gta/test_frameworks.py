@@ -54,7 +54,7 @@ def script(folder: Path, framework: str, calls: list[tuple[str, Any]], answer: s
 
 @contextmanager
 def served(script: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--model", f"scripted:{script}", "--port", "0"]
+    command = [sys.executable, "-m", "agentgauge.cli.main", "serve-model", f"--model=scripted:{script}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

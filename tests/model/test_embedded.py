@@ -1,132 +1,193 @@
-"""The embedded models: their server as a real process, the scripted replies, and the lexical policy."""
+"""The embedded models: how they answer in a run's process, the scripted replies, and the lexical policy."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import signal
-import subprocess
-import sys
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ModelFault, UsageProblem
-from agentgauge.model.client import CASE_HEADER, OpenAIModel
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.tracebacks import mistake_behind
 from agentgauge.model.embedded.baseline import baseline_reply
+from agentgauge.model.embedded.model import LARGE, EmbeddedModel, count_tokens
 from agentgauge.model.embedded.scripted import ReplyScript
-from agentgauge.model.embedded.serve import completion, count_tokens, make_answer
+from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.presets import resolve
+from tests.plugin.toy import Toy
 
 SCRIPT = {
-    "replies": {
-        "toy/1*": [
-            "first",
-            {"tool_calls": [{"name": "OCR", "arguments": {"image": "é.png"}}, {"name": "X", "arguments": "{broken"}]},
-        ],
-        "toy/2": [{"refusal": "no"}],
-        "toy/*": [{"text": "a", "refusal": None}],
-    }
+    "toy/1*": [
+        "first",
+        {"tool_calls": [{"name": "OCR", "arguments": {"image": "é.png"}}, {"name": "X", "arguments": "{broken"}]},
+    ],
+    "toy/2": [{"refusal": "no"}],
+    "toy/*": [{"text": "a", "refusal": None}],
 }
 
 
-@contextmanager
-def _served(*arguments: str) -> Iterator[str]:
-    """A real server process; it has to end by SIGTERM with status 0."""
-    command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--port", "0", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            rest = process.stdout.read()
-            assert process.wait(10) == 0
-            assert rest == ""  # one line and no more
+SAY = ChatRequest(({"role": "user", "content": "?"},))
+CASE = CaseKey("toy.say", "s0")
 
 
-def _post(url: str, body: Any, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(
-        f"{url}/v1/chat/completions", data, {"Content-Type": "application/json", **(headers or {})}
-    )
-    try:
-        with urllib.request.urlopen(request) as answer:
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read()
+def embedded(name: str, **options: Any) -> EmbeddedModel:
+    return EmbeddedModel(resolve(name, environ={}), **options)
 
 
-def test_a_scripted_model_answers_through_the_real_client(tmp_path: Path) -> None:
-    file = tmp_path / "script.json"
-    file.write_text(json.dumps(SCRIPT), encoding="utf-8")
+def scripted(folder: Path, replies: dict[str, Any]) -> EmbeddedModel:
+    file = folder / "script.json"
+    file.write_text(json.dumps({"replies": replies}), encoding="utf-8")
+    return embedded(f"scripted:{file}")
 
-    async def ask(url: str) -> list[ChatReply | str]:
-        model = OpenAIModel(resolve(f"scripted:{file}", environ={}).served_at(url), environ={})
-        replies: list[ChatReply | str] = []
-        for case in (
-            CaseKey("toy", "12"),
-            CaseKey("toy", "12", 1, 1),
-            CaseKey("toy", "12", 2, 9),
-            CaseKey("toy", "2"),
-            CaseKey("other", "1"),
-        ):
-            try:
-                replies.append(await model.complete(ChatRequest(({"role": "user", "content": "?"},), case=case)))
-            except ModelFault as fault:
-                replies.append(f"{fault.cause}: {fault}")
-        await model.close()
-        return replies
 
-    with _served("--model", f"scripted:{file}") as url:
-        first, second, later, refused, missing = asyncio.run(ask(url))
-        body = {"model": "m", "messages": [{"role": "user", "content": "?"}]}
-        header = {CASE_HEADER: "toy/12/1/1"}
-        assert _post(url, body, header) == _post(url, body, header)  # to the byte
-        assert json.loads(_post(url, body, header)[1])["created"] == 0
-        assert _post(url, body)[0] == 400  # no case, no script
-        assert _post(url, b"{", header)[0] == 400
-        assert _post(url, {"messages": []}, header)[0] == 400
-        assert _post(url, body, {CASE_HEADER: "toy/12"})[0] == 400
-        with urllib.request.urlopen(f"{url}/health") as answer:
-            assert json.load(answer)["status"] == "ok"
-        with urllib.request.urlopen(f"{url}/v1/models") as answer:
-            assert json.load(answer)["data"][0]["id"] == "scripted"
-    assert isinstance(first, ChatReply) and first.text == "first" and first.usage.completion_tokens == 2
-    assert isinstance(second, ChatReply) and isinstance(later, ChatReply)
+def asked(model: EmbeddedModel, case: CaseKey | None, request: ChatRequest = SAY) -> ChatReply:
+    return asyncio.run(model.complete(replace(request, case=case)))
+
+
+def test_a_script_answers_by_case_and_turn(tmp_path: Path) -> None:
+    seen: list[CaseKey] = []
+    model = scripted(tmp_path, SCRIPT)
+    model = embedded(model.name, on_reply=seen.append)
+    cases = [CaseKey("toy", "12"), CaseKey("toy", "12", 1, 1), CaseKey("toy", "12", 2, 9), CaseKey("toy", "2")]
+    first, second, later, refused = [asked(model, case) for case in cases]
+    assert first.text == "first" and (first.usage.requests, first.usage.completion_tokens) == (1, 2)
     assert [(call.name, call.arguments) for call in second.tool_calls] == [
         ("OCR", '{"image": "é.png"}'),
         ("X", "{broken"),
     ]
+    assert second.finish_reason == "tool_calls" and second.model == "scripted"
     assert len({call.id for call in (*second.tool_calls, *later.tool_calls)}) == 4
-    assert isinstance(refused, ChatReply) and refused.refusal == "no" and refused.text == ""
-    assert isinstance(missing, str) and missing.startswith("http 400") and "no pattern for other/1" in missing
+    assert refused.refusal == "no" and refused.text == ""
+    assert asked(model, cases[1]) == second  # with the same ids
+    assert seen == [*cases, cases[1]] and model.tokens == sum(
+        reply.usage.completion_tokens for reply in (first, second, later, refused, second)
+    )
+    with pytest.raises(ModelFault, match=r"model scripted:.*script.json: .* has no pattern for other/1") as fault:
+        asked(model, CaseKey("other", "1"))
+    assert fault.value.cause == "no reply" and mistake_behind(fault.value) == []
+
+
+class Gold(Toy):
+    """Its oracle does what a test wants."""
+
+    does: Callable[[ChatRequest], Any]
+
+    def oracle(self, sample: Any, request: ChatRequest, *, one_call: bool = False) -> Any:
+        return self.does(request)
+
+
+@pytest.fixture
+def oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[ChatRequest], Any]], EmbeddedModel]:
+    def made(does: Callable[[ChatRequest], Any]) -> EmbeddedModel:
+        (tmp_path / "toy.jsonl").write_text('{"id": "s0", "say": "0"}\n')
+        task = Gold()
+        task.does = does
+        monkeypatch.setitem(cast(dict[str, Task], known_tasks()), task.name, task)
+        return embedded("oracle", data={"toy": tmp_path})
+
+    return made
+
+
+def fails(error: BaseException) -> Callable[[ChatRequest], Any]:
+    def does(request: ChatRequest) -> Any:
+        raise error
+
+    return does
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    "error", [KeyError("x"), SystemExit(3), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()], ids=repr
+)
+def test_a_mistake_of_an_oracle_ends_its_case_alone_and_shows_the_authors_frame(oracle, error: BaseException) -> None:
+    with pytest.raises(
+        ModelFault, match=rf"model oracle: internal error at test_embedded.py:\d+: {type(error).__name__}"
+    ) as fault:
+        asked(oracle(fails(error)), CASE)
+    assert fault.value.cause == "internal error"
+    (link,) = mistake_behind(fault.value)
+    assert [frame["function"] for frame in link["frames"]] == ["oracle", "does"]
+
+
+@pytest.mark.parametrize(
+    ("case", "says"),
     [
-        (["--model", "oracel"], "there is no embedded model 'oracel'"),
-        (["--model", "scripted:/no/such"], "cannot be read"),
-        (["--model", "oracle", "--data", "gta_atomic"], "is not NAME=DIR"),
-        ([], "--model"),
+        (None, "answers by case and needs the header x-agentgauge-case"),
+        (CaseKey("nothing", "1"), "there is no task 'nothing'"),
+        (CaseKey("toy.say", "s9"), "toy.say has no sample 's9' in .*; serve-model takes --data toy=DIR"),
+        (CASE, "toy.say: oracle returned 'gold'; return a ChatReply"),
     ],
 )
-def test_wrong_arguments_end_with_a_sentence(arguments: list[str], said: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "agentgauge.model.embedded.serve", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
+def test_what_the_oracle_cannot_answer(oracle, case: CaseKey | None, says: str) -> None:
+    with pytest.raises(ModelFault, match=says) as fault:
+        asked(oracle(lambda request: "gold"), case)
+    assert fault.value.cause == "no reply"
+
+
+def test_an_oracle_gets_a_copy_of_the_messages_as_they_would_be_sent(oracle) -> None:
+    def does(request: ChatRequest) -> ChatReply:
+        message = cast(dict[str, Any], request.messages[0])
+        message["content"] += "!"
+        return ChatReply(f"{message['content']} {request.seed} {request.case == CASE}")
+
+    file = {"type": "local_file", "kind": "image", "path": __file__, "name": "a\ud800.png", "instead": ""}
+    given = ChatRequest(({"role": "user", "content": "half \ud800"},), seed=5, repeated=True)
+    assert asked(oracle(does), CASE, given).text == "half ?! 5 True"
+    assert given.messages[0]["content"] == "half \ud800"
+    shown = ChatRequest(({"role": "user", "content": [file]},))
+    told = oracle(lambda request: ChatReply(request.messages[0]["content"][0]["text"]))
+    assert asked(told, CASE, shown).text == "[image: a?.png]"
+
+
+def test_a_stopped_run_gets_no_reply(oracle) -> None:
+    requests = OpenRequests()
+    requests.stop()
+    with pytest.raises(ModelFault, match="was not sent"):
+        asked(embedded("baseline", requests=requests), CASE)
+
+
+def test_others_go_on_between_replies_and_beside_a_long_one() -> None:
+    """A run of cases whose model answers at once must leave time for tools, and for whoever watches the run."""
+    text = "Read the prices 12 and 30, then work out their sum. " * 20_000
+    long = ChatRequest(({"role": "user", "content": text},))
+    assert len(text) > LARGE
+
+    async def main(request: ChatRequest, times: int) -> int:
+        rounds = 0
+
+        async def beside() -> None:
+            nonlocal rounds
+            while True:
+                await asyncio.sleep(0)
+                rounds += 1
+
+        task = asyncio.create_task(beside())
+        model = embedded("baseline")
+        for _ in range(times):
+            await model.complete(request)
+        task.cancel()
+        return rounds
+
+    assert asyncio.run(main(SAY, 50)) >= 49
+    assert asyncio.run(main(long, 1)) > 50
+
+
+def test_a_cancelled_request_ends(oracle) -> None:
+    async def main() -> None:
+        model = oracle(lambda request: ChatReply("late"))
+        task = asyncio.create_task(model.complete(replace(SAY, case=CASE)))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize(
@@ -150,15 +211,6 @@ def test_a_wrong_script_is_refused(tmp_path: Path, data: Any, said: str) -> None
     with pytest.raises(UsageProblem) as problem:
         ReplyScript.load(file)
     assert said in str(problem.value)
-
-
-def test_the_oracle_needs_a_case_and_a_known_task() -> None:
-    answer = make_answer("oracle", {})
-    request = ChatRequest(({"role": "user", "content": "?"},))
-    with pytest.raises(UsageProblem, match="answers by case"):
-        answer(request, None)
-    with pytest.raises(UsageProblem, match="there is no task 'nothing'"):
-        answer(request, CaseKey("nothing", "1"))
 
 
 @pytest.mark.parametrize(
@@ -255,19 +307,15 @@ def test_the_baseline_in_react() -> None:
     assert all(text.startswith("Thought:") for text in replies)
 
 
-def test_a_scripted_message_is_sent_as_it_stands(tmp_path: Path) -> None:
+def test_a_scripted_message_is_read_as_it_stands(tmp_path: Path) -> None:
     message = {"content": None, "tool_calls": [{"function": {"name": "OCR"}}]}
-    file = tmp_path / "script.json"
-    file.write_text(json.dumps({"replies": {"*": [{"message": message}]}}))
-    reply = ReplyScript.load(file).answer(CaseKey("gta_atomic.e2e", "12"))
-    request = ChatRequest(({"role": "user", "content": "Hi"},))
-    assert completion("m", request, reply, "i")["choices"][0]["message"] == {"role": "assistant", **message}
+    reply = asked(scripted(tmp_path, {"*": [{"message": message}]}), CASE)
+    call = {"id": None, "type": None, "function": {"name": "OCR", "arguments": None}}
+    assert reply.message == {"content": None, "tool_calls": [call]}
 
 
-def test_a_script_answers_a_client_that_names_no_case_by_its_conversation(tmp_path: Path) -> None:
-    file = tmp_path / "script.json"
-    file.write_text(json.dumps({"replies": {"toy/*": ["no"], "*": ["first", "second"]}}))
-    answer = make_answer(f"scripted:{file}", {})
+def test_a_script_answers_a_request_that_names_no_case_by_its_conversation(tmp_path: Path) -> None:
+    model = scripted(tmp_path, {"toy/*": ["no"], "*": ["first", "second"]})
     user, said = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "first"}
-    replies = [answer(ChatRequest(messages), None).text for messages in ((user,), (user, said, user))]
+    replies = [asked(model, None, ChatRequest(messages)).text for messages in ((user,), (user, said, user))]
     assert replies == ["first", "second"]

@@ -24,7 +24,6 @@ from agentgauge.model.cassette import RecordingModel, ReplayModel
 from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette
 from agentgauge.model.files import rendering
 from agentgauge.model.files.references import LARGEST, read_file
-from agentgauge.model.presets import resolve
 from agentgauge.model.vision_probe import NUMBER, Sight, sees_pictures
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer, Seen, answer, status
@@ -177,14 +176,6 @@ def test_what_cannot_be_read_has_no_content(tmp_path: Path) -> None:
     (tmp_path / "good").write_bytes(b"1")
     found = {name: read_file(str(tmp_path / name)) for name in ("pipe", "folder", "large", "missing", "a\0b", "good")}
     assert [name for name, content in found.items() if content is not None] == ["good"]
-
-
-def test_models_of_our_own_are_told_the_name(tmp_path: Path) -> None:
-    with FaultServer([serve.answer()]) as server:
-        spec = resolve("oracle", environ={}).served_at(server.url.removesuffix("/v1"))
-        ask(spec, request(part(tmp_path / "x.pdf", pdf()), part(tmp_path / "a.png", png(), name="plan\ud800.png")))
-    texts = [shown["text"] for shown in server.requests[0].body["messages"][0]["content"]]
-    assert texts == ["Look.", "[file: x.pdf]", "[image: plan?.png]"]
 
 
 def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

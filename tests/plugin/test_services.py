@@ -26,8 +26,7 @@ from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import PYTEST, ROOT, Project, python, records, run_gta, start_gta, summary, without_times
 
-# -- Helper processes: started behind a socket that is there before them, at once or when somebody asks; and what a
-# run does without one.
+# -- Helper processes: started behind a socket that is there before them; and what a run does without one.
 
 
 SERVER = """
@@ -53,9 +52,9 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     made: list[Service] = []
 
-    def service(seconds: float = 0.0, how: str = "works", *, on_demand: bool = False) -> Service:
+    def service(seconds: float = 0.0, how: str = "works") -> Service:
         command = [sys.executable, "-c", SERVER, str(seconds), how]
-        made.append(Service("greeter", command, tmp_path / "greeter.log", on_demand=on_demand))
+        made.append(Service("greeter", command, tmp_path / "greeter.log"))
         return made[-1]
 
     yield service
@@ -75,29 +74,8 @@ def test_who_asks_before_a_service_is_there_is_answered_once_it_is(make) -> None
     service.ready()
 
 
-def test_a_service_on_demand_is_started_by_the_first_who_asks(make) -> None:
-    service = make(on_demand=True)
-    service.spawn()
-    service.ready()  # nothing to wait for
-    time.sleep(0.1)
-    assert service.pid is None
-    assert greeting(service) == b"hello"
-    assert service.pid
-
-
-def test_a_service_on_demand_that_nobody_asks_is_never_started_and_ends_at_once(make, tmp_path) -> None:
-    service = make(on_demand=True)
-    service.spawn()
-    service.stop()
-    assert service.pid is None
-    assert not (tmp_path / "greeter.log").exists()
-    with pytest.raises(OSError, match="refused"):
-        greeting(service)
-
-
-@pytest.mark.parametrize("on_demand", [False, True], ids=["at once", "on demand"])
-def test_who_waits_for_a_service_that_fails_is_told_so_and_nobody_hangs(make, on_demand) -> None:
-    service, told = make(0.2, "fails", on_demand=on_demand), []
+def test_who_waits_for_a_service_that_fails_is_told_so_and_nobody_hangs(make) -> None:
+    service, told = make(0.2, "fails"), []
     service.spawn(told.append)
     with pytest.raises(OSError, match=r"reset|closed|refused"):
         greeting(service)
@@ -155,17 +133,8 @@ def test_a_service_that_dies_again_and_again_is_given_up_and_told(make) -> None:
 
 def test_a_service_whose_program_is_not_there_is_a_problem_and_leaves_nothing_open(tmp_path) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
-    for on_demand in (False, True):
-        service, told = Service("ghost", ["/nowhere/ghost"], tmp_path / "ghost.log", on_demand=on_demand), []
-        if on_demand:
-            service.spawn(told.append)
-            with pytest.raises(OSError, match=r"reset|closed|refused"):
-                greeting(service)
-            assert "cannot be started" in str(told[0])
-            service.stop()
-        else:
-            with pytest.raises(UsageProblem, match=r"the ghost cannot be started: .*No such file"):
-                service.spawn(told.append)
+    with pytest.raises(UsageProblem, match=r"the ghost cannot be started: .*No such file"):
+        Service("ghost", ["/nowhere/ghost"], tmp_path / "ghost.log").spawn()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
@@ -337,16 +306,11 @@ def test_a_killed_tool_server_is_started_again_and_resume_completes_what_broke(t
 
 def test_services_end_when_their_controller_is_killed(tmp_path):
     process = start_gta(*RUN, "--in-flight", "1", "--run-dir", "run", cwd=tmp_path)
-    servers = [
-        wait_for(lambda words=words: child_running(process.pid, words))
-        for words in ("embedded.serve", "tool_impls.server.command")
-    ]
+    server = wait_for(lambda: child_running(process.pid, "tool_impls.server.command"))
     wait_for(lambda: (tmp_path / "run" / "services.json").exists())
     process.kill()
     process.communicate()
-    assert wait_for(
-        lambda: not any(Path(f"/proc/{server}/cmdline").exists() and alive(server) for server in servers), seconds=15
-    )
+    assert wait_for(lambda: not (Path(f"/proc/{server}/cmdline").exists() and alive(server)), seconds=15)
 
 
 def alive(pid: int) -> bool:

@@ -23,6 +23,7 @@ from tests.plugin.project import records, run_mmau, summary
         (("--model", "gpt-4o"), "OPENAI_API_KEY"),
         (("--model", "scripted:none.json"), "none.json"),
         (("--dialect", "klingon"), "--dialect 'klingon' is unknown; accepted are native, react, qwen, llama, "),
+        (("--dialect", "xlam"), "baseline reads native and react requests only, not xlam; use another model or"),
         (("--data", "nowhere"), "--data 'nowhere' is not a folder"),
         (("--data", "empty"), "--data 'empty' holds no known data set; looked for"),
         (("--attempts", "0"), "--attempts 0 is too small"),

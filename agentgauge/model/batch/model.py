@@ -23,7 +23,7 @@ from agentgauge.model.batch.formats import BatchFormat
 from agentgauge.model.batch.journal import FILE, Journal
 from agentgauge.model.batch.providers import FORMATS
 from agentgauge.model.batch.queue import BatchQueue, PollingTimes
-from agentgauge.model.client import HEAVY, case_header, fingerprint_of
+from agentgauge.model.client import HEAVY, fingerprint_of
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
@@ -167,7 +167,7 @@ class BatchModel:
             async with self._heavy:
                 request = replace(request, messages=await with_files(request.messages, self._inline, MAX_INLINE))
         body = self._endpoint.encoded(self._form.request_body(wire.request_body(self._spec, request, needs)))
-        case = case_header(request.case) if request.case else ""
+        case = request.case.path if request.case else ""
         return hashlib.sha256(f"{case}\n".encode() + body).hexdigest()[:24], body
 
 

@@ -1,1 +1,1 @@
-"""Models that come with AgentGauge, served over loopback HTTP in the OpenAI wire format."""
+"""Models that come with AgentGauge and answer in the process that asks."""

@@ -9,8 +9,8 @@ case; its last reply repeats. A reply is a text, or an object with ``text``, ``t
 as raw text), ``refusal`` and ``finish_reason``, or an object with ``message``: an assistant message that is sent as it
 stands, however odd it is.
 
-A client that names no case, such as an agent's own, gets the replies of the pattern ``*``. Its turn is the number of
-assistant messages that it sends.
+A request without a case, such as one that names none to ``serve-model``, gets the replies of the pattern ``*``. Its
+turn is the number of assistant messages in it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.chat import CaseKey, ChatReply, ToolCall
+from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text import parse_json, read_text, refuse_extremes
 
@@ -55,13 +55,19 @@ class ReplyScript:
             rules.append((pattern, tuple(_reply(path, f"{pattern!r}[{n}]", reply) for n, reply in enumerate(replies))))
         return ReplyScript(path, tuple(rules))
 
-    def answer(self, case: CaseKey) -> ChatReply:
+    def answer(self, request: ChatRequest) -> ChatReply:
         """The reply for a turn of a case. Raises UsageProblem when no pattern fits."""
+        case = request.case or _turn_of(request)
         name = f"{case.task}/{case.sample}"
         for pattern, replies in self.replies:
             if fnmatchcase(name, pattern):
                 return replies[min(case.turn, len(replies) - 1)]
         raise UsageProblem(f'the script {self.path} has no pattern for {name}; add one, or "*" for the rest')
+
+
+def _turn_of(request: ChatRequest) -> CaseKey:
+    """The case of a request that names none: the turn is the number of replies that the conversation holds."""
+    return CaseKey("", "", 0, sum(message.get("role") == "assistant" for message in request.messages))
 
 
 def _reply(path: Path, where: str, data: Any) -> ChatReply:

@@ -1,4 +1,4 @@
-"""How an endpoint gets a local file: inside the request, as an earlier upload, or only by name."""
+"""How an endpoint gets a local file: inside the request, or as an earlier upload."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ MAX_INLINE = 24_000_000
 
 _EXPIRY = 7 * 24 * 3600  # seconds; what a run that was killed could not delete goes by itself
 _DELETE_SECONDS = 10.0  # for deleting all uploads
-
-
-async def file_name_only(part: LocalFile, content: bytes) -> list[dict[str, Any]]:
-    """Name a file without its content: for embedded models, which read no files."""
-    return [_text(f"[{part['kind']}: {clean(part['name'])}]")]
 
 
 class InlineFiles:

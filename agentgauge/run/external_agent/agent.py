@@ -14,9 +14,9 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.files import remove_tree
 from agentgauge.core.redaction import redact
 from agentgauge.core.task_registry import find_task
+from agentgauge.run.endpoint_proxy import EndpointProxy
 from agentgauge.run.external_agent.answer import read_answer
 from agentgauge.run.external_agent.deliveries import FOLDER, plain_file, take_files
-from agentgauge.run.external_agent.endpoint import AgentEndpoint
 from agentgauge.run.external_agent.process import run_agent
 from agentgauge.run.external_agent.session import Session
 from agentgauge.run.external_agent.settings import AgentProgram
@@ -42,7 +42,7 @@ class ProgramAgent:
         """``logs``: the folder for what the programs print; made when one prints. ``at_once``: concurrent programs."""
         self._program = program
         self._logs = logs
-        self._endpoint = AgentEndpoint()
+        self._endpoint = EndpointProxy()
         self._gateways: dict[str, ToolGateway | None] = {}
         self._starting = asyncio.Lock()
         self._port = 0
@@ -55,7 +55,7 @@ class ProgramAgent:
         await self._start()
         case.readable = list(task.files)  # for the tools: what else lies there may be gold
         session = Session(case, task, self._program.requests)
-        token = self._endpoint.open(session)
+        token = self._endpoint.open(session.reached())
         gateway = await self._gateway(case.sample.task) if task.tools else None
         if gateway:
             gateway.offer(session, token)

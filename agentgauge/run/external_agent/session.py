@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from agentgauge.agent.dialect import INVALID_ACTION, CallError, read_call
 from agentgauge.core.capabilities import AgentTask, ToolUse
@@ -16,7 +16,8 @@ from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import Json, Usage
-from agentgauge.run.external_agent.chat_form import AgentRequest, Refused
+from agentgauge.run.chat_form import ProgramRequest, Refused
+from agentgauge.run.endpoint_proxy import ProgramSession, ask_model
 
 AT_ONCE = 16
 """Concurrent requests of one agent; others wait."""
@@ -44,29 +45,37 @@ class Session:
     received: int = 0  # bytes
     calls: int = 0  # of tools
     program: asyncio.Task[Any] | None = None  # that runs
-    passes_all: ClassVar[bool] = False  # see ProgramSession
-    running: set[asyncio.Task[object]] = field(default_factory=set)
-    at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)  # calls of tools, as in every case
 
     @property
     def model(self) -> str:
         return self.case.name_of("")
 
-    def receive(self, content: bytes) -> bytes:
-        """A request's body. Raises Refused if the requests together are too large."""
+    def reached(self) -> ProgramSession:
+        """What the agent's program reaches."""
+        return ProgramSession(
+            self.model,
+            self.ask,
+            AT_ONCE,
+            forwarded="known",
+            tools=self.tools,
+            use=self.use,
+            receive=self.receive,
+        )
+
+    def receive(self, content: bytes) -> None:
+        """Count a request's body. Raises Refused if the requests together are too large."""
         self.received += len(content)
         if self.received > MOST_RECEIVED:
             raise Refused(f"all requests of a call may have {MOST_RECEIVED >> 20} MiB", 413)
-        return content
 
-    async def ask(self, agent_request: AgentRequest) -> ChatReply:
+    async def ask(self, request: ProgramRequest) -> ChatReply:
         """Raises Refused beyond the limit, and Fault where the model cannot be reached."""
         if self.requests >= self.most_requests:
             raise Refused(f"the agent has used its {self.most_requests} requests to the model", 429, "limit_reached")
         self.requests += 1
         try:
-            reply = await ask_model(self.case, agent_request)
+            reply = await ask_model(self.case, request)
         except Exception as fault:
             self.fault = self.fault or fault
             if self.case.is_unfinished and self.program:  # it would ask again, or go on without
@@ -140,18 +149,3 @@ class Session:
         self.calls += 1
         self.received += len(json.dumps(arguments))
         return self.calls <= MOST_CALLS and self.received <= MOST_RECEIVED
-
-
-async def ask_model(case: Case, request: AgentRequest) -> ChatReply:
-    """Send a program's request to the case's model. Raises ModelFault."""
-    return await case.ask(
-        request.messages, tools=request.tools, usual=request.sampling, stop=request.stop, extra=request.extra
-    )
-
-
-def arguments_text(content: bytes) -> str:
-    """The arguments of a call, unchanged. Raises Refused for bytes that are not UTF-8."""
-    try:
-        return content.decode() or json.dumps({})
-    except UnicodeDecodeError:
-        raise Refused("the arguments must be JSON in UTF-8") from None

@@ -36,7 +36,7 @@ def launches(
     left = [member for member in group.members if again or not is_finished(parent, member.name)]
     specs = [resolve(member.model, url=member.url, config=config) for member in left]
     check_dollars(budget, specs, shared=True)
-    hosts = [urlsplit(spec.url or "").netloc for spec in specs]  # empty: embedded, its server is its run's own
+    hosts = [urlsplit(spec.url or "").netloc for spec in specs]  # empty: embedded, answered by its run
     found, before = [], Counter[str]()
     for member, host in zip(left, hosts, strict=True):
         folder = parent / member.name

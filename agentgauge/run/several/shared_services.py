@@ -45,9 +45,6 @@ class _SharedService(Service):
             raise UsageProblem(answer["problem"])
         self.url = answer["url"]
 
-    def ready(self) -> None:
-        pass
-
     def tell_to_end(self) -> None:
         pass
 

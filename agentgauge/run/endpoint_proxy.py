@@ -1,9 +1,9 @@
-"""The server that an agent program reaches: the model and the tools of its case, and nothing else. An agent that runs
-inside a project's own test reaches the model in the same way.
+"""The server at which programs reach a model: an agent program the model and the tools of its case, an agent inside a
+project's own test the run's model, and whoever has the address the model of ``agentgauge serve-model``.
 
 ``GET /v1/models``, ``POST /v1/chat/completions`` as OpenAI has them; ``GET /tools``, the tools as OpenAI functions, and
 ``POST /tools/NAME`` with the arguments as the body. Every request carries the bearer token of one session, such as a
-call of the agent, which is valid while the program runs. No provider's key is here: requests go through the case's own
+call of the agent, which is valid while the program runs. No provider's key is here: a session asks the model's own
 client.
 """
 
@@ -14,16 +14,26 @@ import contextlib
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from dataclasses import InitVar, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.agent.loop import shown
 from agentgauge.agent.native import function_schema
 from agentgauge.core.capabilities import ToolUse
+from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.tools import Tool
-from agentgauge.run.external_agent.chat_form import AgentRequest, Refused, chunks, completion, error, read_body
-from agentgauge.run.external_agent.session import arguments_text
+from agentgauge.run.chat_form import (
+    Forwarded,
+    ProgramRequest,
+    Refused,
+    arguments_text,
+    chunks,
+    completion,
+    error,
+    read_body,
+)
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -31,39 +41,48 @@ if TYPE_CHECKING:
 MOST_BODY = 32 << 20
 """Bytes of a request, pictures included."""
 
+CASE_HEADER = "x-agentgauge-case"
+"""Names the case of a request: ``CaseKey.path``. Only embedded models outside of runs answer by it."""
+
 _FINAL = {"x-should-retry": "false"}  # OpenAI's clients ask again otherwise; AgentGauge has
 
 
-class ProgramSession(Protocol):
-    """The requests that a program may send, and those that are running."""
-
-    requests: int  # to the model so far
-    running: set[asyncio.Task[object]]
-    at_once: asyncio.Semaphore
-    passes_all: ClassVar[bool]  # whether fields of a request that are not known are forwarded to the model
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def tools(self) -> Sequence[Tool]: ...
-
-    def receive(self, content: bytes) -> bytes: ...
-
-    async def ask(self, agent_request: AgentRequest) -> ChatReply: ...
-
-    async def use(self, name: str, arguments: str) -> ToolUse: ...
+async def _no_tool(name: str, arguments: str) -> ToolUse:
+    raise Refused("there are no tools at this address", 404)
 
 
-class AgentEndpoint:
-    """Serves the agents of one worker, at a port of localhost. Belongs to one event loop."""
+@dataclass(slots=True, eq=False)
+class ProgramSession:
+    """What the requests of one program reach, or of all programs that have its token. The functions raise Refused for
+    what they do not pass on, and Fault."""
 
-    def __init__(self) -> None:
+    model: str  # its name
+    ask: Callable[[ProgramRequest], Awaitable[ChatReply]]
+    at_once: InitVar[int]  # requests; further ones wait
+    forwarded: Forwarded
+    any_name: bool = False  # a request may name another model
+    tools: Sequence[Tool] = ()
+    use: Callable[[str, str], Awaitable[ToolUse]] = _no_tool  # by name, with arguments as JSON text
+    receive: Callable[[bytes], None] | None = None  # called with the body of each request
+    requests: int = 0  # to the model so far
+    running: set[asyncio.Task[object]] = field(default_factory=set)
+    slots: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self, at_once: int) -> None:
+        self.slots = asyncio.Semaphore(at_once)
+
+
+class EndpointProxy:
+    """Serves sessions at a port of localhost. Belongs to one event loop."""
+
+    def __init__(self, public: ProgramSession | None = None) -> None:
+        """``public``: the session of requests without a token, or with one that is not known."""
+        self._public = public
         self._sessions: dict[str, ProgramSession] = {}
         self._served = contextlib.AsyncExitStack()
 
-    async def start(self) -> int:
-        """Listen at a free port of 127.0.0.1, which is returned."""
+    async def start(self, port: int = 0) -> int:
+        """Listen at a port of 127.0.0.1, which is returned; 0 is any free one. Raises OSError."""
         from aiohttp import web
 
         from agentgauge.core.web_server import bind, served
@@ -73,7 +92,7 @@ class AgentEndpoint:
         app.router.add_post("/v1/chat/completions", self._handling(self._complete))
         app.router.add_get("/tools", self._handling(self._tools))
         app.router.add_post("/tools/{name}", self._handling(self._use))
-        return await self._served.enter_async_context(served(app, bind("127.0.0.1", 0)))
+        return await self._served.enter_async_context(served(app, bind("127.0.0.1", port)))
 
     def open(self, session: ProgramSession) -> str:
         """Returns the token of a session."""
@@ -98,7 +117,8 @@ class AgentEndpoint:
 
         async def handle(request: web.Request) -> web.StreamResponse:
             scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-            session = self._sessions.get(token.strip()) if scheme.lower() == "bearer" else None
+            found = self._sessions.get(token.strip()) if scheme.lower() == "bearer" else None
+            session = found or self._public
             if session is None:
                 raise Refused("this token is not valid, or no longer valid", 401, "invalid_api_key")
             task = asyncio.current_task()
@@ -106,8 +126,11 @@ class AgentEndpoint:
             session.running.add(task)
             try:
                 with answering(request):
-                    async with session.at_once:
-                        return await answer(session, request, await whole_body(request))
+                    async with session.slots:
+                        body = await whole_body(request)
+                        if session.receive:
+                            session.receive(body)
+                        return await answer(session, request, body)
             finally:
                 session.running.discard(task)
 
@@ -120,13 +143,16 @@ class AgentEndpoint:
     async def _complete(self, session: ProgramSession, request: web.Request, body: bytes) -> web.StreamResponse:
         from aiohttp import web
 
-        agent_request = read_body(session.receive(body), session.model, passes_all=session.passes_all)
-        reply = await session.ask(agent_request)
-        if not agent_request.stream:
-            return _json(completion(reply, session.model, session.requests))
+        name = None if session.any_name else session.model
+        asked = read_body(body, name, session.forwarded)
+        session.requests += 1
+        number = session.requests
+        reply = await session.ask(replace(asked, case=request.headers.get(CASE_HEADER, "")))
+        if not asked.stream:
+            return _json(completion(reply, session.model, number))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
         await response.prepare(request)
-        for chunk in chunks(reply, session.model, session.requests, usage=agent_request.wants_usage):
+        for chunk in chunks(reply, session.model, number, usage=asked.wants_usage):
             await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
         await response.write(b"data: [DONE]\n\n")
         await response.write_eof()
@@ -136,13 +162,19 @@ class AgentEndpoint:
         return _json({"tools": [function_schema(tool) for tool in session.tools]})
 
     async def _use(self, session: ProgramSession, request: web.Request, body: bytes) -> web.StreamResponse:
-        arguments = arguments_text(session.receive(body))
-        use = await session.use(request.match_info["name"], arguments)
+        use = await session.use(request.match_info["name"], arguments_text(body))
         if use.outputs is None:
             return _json(error(use.message, use.problem), status=422)
         outputs = [{"type": output.type, "content": output.content} for output in use.outputs]
         text = "\n".join(shown(output.type, output.content) for output in use.outputs)
         return _json({"outputs": outputs, "text": text})
+
+
+async def ask_model(case: Case, request: ProgramRequest) -> ChatReply:
+    """Send a program's request to the case's model. Raises ModelFault."""
+    return await case.ask(
+        request.messages, tools=request.tools, usual=request.sampling, stop=request.stop, extra=request.extra
+    )
 
 
 async def _as_json(
@@ -160,7 +192,7 @@ async def _as_json(
         return _json(error(str(fault), code), status=502, headers=_FINAL)
     except web.HTTPException as problem:
         why = {
-            404: "there is nothing at this address",
+            404: "there is nothing at this address; a model is asked at /v1/chat/completions",
             408: "the body of the request did not arrive in time",
             413: f"a request may have {MOST_BODY >> 20} MiB",
         }

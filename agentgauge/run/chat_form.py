@@ -1,11 +1,11 @@
-"""OpenAI's chat completions for an agent program: parses request bodies and writes reply bodies."""
+"""OpenAI's chat completions as programs send and get them: parses request bodies and writes reply bodies."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.model.wire import clean_all
@@ -17,15 +17,20 @@ IGNORED = frozenset(
     "n frequency_penalty presence_penalty logit_bias logprobs top_logprobs seed user metadata store service_tier"  # noqa: SIM905
     " safety_identifier prompt_cache_key prompt_cache_retention stream_options modalities prediction".split()
 )
-"""Fields that are not forwarded: the run decides them (a seed), or they do not change a reply with one text."""
+"""Fields that a run does not forward: it decides them (a seed), or they do not change a reply with one text."""
 
+Forwarded = Literal["known", "others", "all"]
+"""Which fields of a body the model gets besides those that are understood here: PASSED_ON, and no others may be sent;
+these and others, without IGNORED; all."""
+
+_HANDLED = {"n", "logprobs", "top_logprobs", "stream_options"}  # of IGNORED: no model gets them
 _UNDERSTOOD = {"model", "messages", "tools", "temperature", "max_tokens", "max_completion_tokens", "stop", "stream"}
 _ROLES = {"system", "developer", "user", "assistant", "tool"}
 _PARTS = {"text": str, "refusal": str, "image_url": dict, "input_audio": dict, "file": dict}
 
 
 class Refused(Exception):
-    """The agent's request is not passed on. ``str()`` says why."""
+    """The program's request is not passed on. ``str()`` says why."""
 
     def __init__(self, why: str, status: int = 400, code: str = "invalid_request") -> None:
         super().__init__(why)
@@ -33,8 +38,8 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class AgentRequest:
-    """A request of an agent."""
+class ProgramRequest:
+    """A request of a program."""
 
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -43,11 +48,12 @@ class AgentRequest:
     extra: Mapping[str, Any] = field(default_factory=dict)
     stream: bool = False
     wants_usage: bool = False  # in the stream
+    case: str = ""  # the header that names a case, as it came
 
 
-def read_body(content: bytes, model: str, *, passes_all: bool = False) -> AgentRequest:
-    """Raises Refused for a body that is not a chat completion, names another model, or has an unknown field, which
-    ``passes_all`` forwards to the model."""
+def read_body(content: bytes, model: str | None, forwarded: Forwarded = "known") -> ProgramRequest:
+    """Raises Refused for a body that is not a chat completion, has a field that may not be sent, or names another model
+    than ``model``; None: it may name any."""
     try:
         sent = json.loads(content, parse_constant=_no_number)
         body = clean_all(sent)
@@ -55,13 +61,17 @@ def read_body(content: bytes, model: str, *, passes_all: bool = False) -> AgentR
         raise Refused("the body is not JSON") from None
     if not isinstance(body, dict):
         raise Refused("the body must be an object")
-    if (name := body.get("model", model)) != model:
+    if model is not None and (name := body.get("model")) not in (None, model):
         raise Refused(f"there is no model {str(name)[:80]!r} here; ask {model!r}", 404, "model_not_found")
     unknown = sorted(body.keys() - _UNDERSTOOD - {*PASSED_ON, *IGNORED})
-    if unknown and not passes_all:
+    if unknown and forwarded == "known":
         raise Refused(f"the field {unknown[0][:80]!r} is not supported; leave it out")
     if body.get("n") not in (None, 1):
         raise Refused("n must be 1: ask again for another reply")
+    if forwarded == "all":
+        if body.get("logprobs") or body.get("top_logprobs"):
+            raise Refused("the logprobs of a reply are not passed back; leave the field out")
+        unknown += sorted(IGNORED - _HANDLED)
     tools = body.get("tools") or []
     if not isinstance(tools, list) or not all(map(_is_function, tools)):
         raise Refused("tools must be a list of function tools")
@@ -70,7 +80,7 @@ def read_body(content: bytes, model: str, *, passes_all: bool = False) -> AgentR
     if not isinstance(stop, list) or not all(isinstance(word, str) for word in stop):
         raise Refused("stop must be a string or a list of strings")
     options = body.get("stream_options")
-    return AgentRequest(
+    return ProgramRequest(
         messages=_messages(body.get("messages")),
         tools=tuple(tools),
         sampling=Sampling(_number(sent, "temperature"), _whole(sent)),  # as sent: cleaning drops huge numbers
@@ -143,7 +153,7 @@ def _whole(body: Mapping[str, Any]) -> int | None:
 
 
 def completion(reply: ChatReply, model: str, number: int) -> dict[str, Any]:
-    """A reply as the body of an answer. ``number``: of the request among the agent's."""
+    """A reply as the body of an answer. ``number``: of the request among the program's."""
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
@@ -165,6 +175,14 @@ def chunks(reply: ChatReply, model: str, number: int, *, usage: bool) -> Iterato
     ]
     for part in [*ends, *([{"choices": [], "usage": _usage(reply)}] if usage else [])]:
         yield {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 0, "model": model, **part}
+
+
+def arguments_text(content: bytes) -> str:
+    """The arguments of a call, unchanged. Raises Refused for bytes that are not UTF-8."""
+    try:
+        return content.decode() or json.dumps({})
+    except UnicodeDecodeError:
+        raise Refused("the arguments must be JSON in UTF-8") from None
 
 
 def error(why: str, code: str) -> dict[str, Any]:
