@@ -21,7 +21,7 @@ from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest
 from agentgauge.core.errors import ModelFault, ReplayMiss, ToolError, ToolFault, UsageProblem
 from agentgauge.core.files import replacing
 from agentgauge.core.placeholders import PathPlaceholders
-from agentgauge.core.text import cut, odd_kind, parse_json, refuse_extremes
+from agentgauge.core.text import cut, digest, odd_kind, parse_json, refuse_extremes
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Json
 from agentgauge.replies import exchange
@@ -74,7 +74,7 @@ class _CallCounter:
         place = self._pack(str(folder.absolute()))
         number = self._calls[place]
         self._calls[place] += 1
-        parts = {"name": name, "arguments": exchange.digest(self._pack(dict(arguments)))}
+        parts = {"name": name, "arguments": digest(self._pack(dict(arguments)))}
         return Exchange("tool", f"{place}/{number}", parts)
 
 
