@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 from agentgauge.core.case import waiting_for_slot
 from agentgauge.core.causes import Failure
@@ -35,16 +32,6 @@ from agentgauge.model.usage import unused_cost
 
 HEAVY = 8
 """Concurrent requests with files: each may hold 20 MB."""
-
-
-def fingerprint_of(spec: ModelSpec) -> str:
-    """The fingerprint of ``ChatModel``: two servers may have different models of one name."""
-    url = spec.url or ""
-    if spec.kind == "azure":
-        url += f"/openai?api-version={quote(spec.api_version or '', safe='')}"
-    # With what every request had when judgements were first kept, which are found by the fingerprint.
-    place = [url, {"Accept": "application/json", "User-Agent": "AgentGauge", **spec.headers}]
-    return hashlib.sha256(json.dumps([spec.fingerprint, place]).encode()).hexdigest()[:16]
 
 
 @asynccontextmanager
@@ -74,7 +61,7 @@ class OpenAIModel:
     ) -> None:
         """``on_reply`` is called when a request of a case has been answered. ``requests``: those of the worker."""
         self.name = spec.name
-        self.fingerprint = fingerprint_of(spec)
+        self.fingerprint = spec.endpoint_fingerprint
         self.reported = spec.reported
         self.spec = spec
         self.tokens = 0

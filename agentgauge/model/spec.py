@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from agentgauge.core.config import Prices
 from agentgauge.model.base_url import is_private
@@ -97,3 +98,16 @@ class ModelSpec:
             content.append(forms)
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def endpoint_fingerprint(self) -> str:
+        """The ``fingerprint`` with the address, since two servers may have different models of one name. An embedded
+        model is the same everywhere."""
+        url = self.url or ""
+        if self.kind == "azure":
+            url += f"/openai?api-version={quote(self.api_version or '', safe='')}"
+        # With what every request had when judgements were first kept, which are found by the fingerprint.
+        place = (
+            None if self.embedded else [url, {"Accept": "application/json", "User-Agent": "AgentGauge", **self.headers}]
+        )
+        return hashlib.sha256(json.dumps([self.fingerprint, place]).encode()).hexdigest()[:16]

@@ -28,11 +28,12 @@ from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:
     from agentgauge.model.batch.model import BatchModel
-    from agentgauge.model.cassette_file import CassetteReader
     from agentgauge.model.client import OpenAIModel
     from agentgauge.model.embedded.model import EmbeddedModel
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
+    from agentgauge.replies.recording import Cassette
+    from agentgauge.replies.store import Replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class Clients:
         self._requests = OpenRequests()
         self._models: dict[str, ChatModel] = {}
         self._boxes: dict[str, ToolBox | None] = {}
-        self._reader: CassetteReader | None = None
+        self._cassette: Cassette | None = None  # that is replayed
+        self._recording: Replies | None = None
 
     def model(self, role: str = "") -> ChatModel:
         """The tested model of this worker's cases, or the model that an option names for a role."""
@@ -141,15 +143,17 @@ class Clients:
         for client in (*self._models.values(), *self._boxes.values()):
             if client is not None:
                 await client.close()
+        for file in (self._cassette, self._recording):
+            if file is not None:
+                file.close()
         drop_waiting()
 
     def _make_model(self, role: str) -> ChatModel:
-        from agentgauge.model.cassette import RecordingModel, ReplayModel
-        from agentgauge.model.cassette_file import CassetteWriter
+        from agentgauge.replies.recording import RecordingModel, ReplayModel
 
         if self._settings.replay:
             name = str(self._settings.options[role]) if role else self._settings.model.name
-            return ReplayModel(self._cassette(), name)
+            return ReplayModel(self._replayed(self._settings.replay), name)
         spec = self._settings.roles[role] if role else self._settings.spec
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         on_reply = None if role else self.on_reply
@@ -159,7 +163,7 @@ class Clients:
             spec = replace(spec, reported=reported_names(self._folder.path).get(role))
             model = self._batch_model(spec) or self._live_model(spec, on_reply)
         if self._settings.record:
-            model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
+            model = RecordingModel(model, self._recorded(self._settings.record))
         return model
 
     def _embedded_model(
@@ -203,26 +207,29 @@ class Clients:
         return model
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
-        from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox
-        from agentgauge.model.cassette_file import CassetteWriter
+        from agentgauge.replies.recording import RecordingToolBox, ReplayToolBox
 
         if self._settings.replay:
-            return ReplayToolBox(self._cassette())
+            return ReplayToolBox(self._replayed(self._settings.replay))
         box = task.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
         if self._settings.record:
-            box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._placeholders()))
+            box = RecordingToolBox(box, self._recorded(self._settings.record))
         if self._settings.tool_server:
             return box
         return PendingToolBox(box, lambda: self.on_rest and self.on_rest())
 
-    def _cassette(self) -> CassetteReader:
-        """One reader for the model and the tools: it indexes the whole file."""
-        from agentgauge.model.cassette_file import CassetteReader
+    def _replayed(self, path: Path) -> Cassette:
+        """One for the models and the tools: it indexes the whole file."""
+        from agentgauge.replies.recording import Cassette
 
-        if self._reader is None:
-            assert self._settings.replay is not None
-            self._reader = CassetteReader(self._settings.replay, self._placeholders())
-        return self._reader
+        self._cassette = self._cassette or Cassette(path, self._placeholders())
+        return self._cassette
+
+    def _recorded(self, path: Path) -> Replies:
+        from agentgauge.replies.store import Replies
+
+        self._recording = self._recording or Replies(path, self._placeholders())
+        return self._recording
 
     def _placeholders(self) -> Mapping[str, str]:
         """Real path → placeholder. Each data set has one of its own: a cassette must find its way back."""

@@ -18,7 +18,6 @@ from pathlib import Path
 from agentgauge.core.config import Config, ModelTable, load_config
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import RUN_TOKEN, Json, Usage
-from agentgauge.model.client import fingerprint_of
 from agentgauge.model.presets import resolve
 from agentgauge.run.gates import Budget, parse_budget
 from agentgauge.sandbox import scratch_folder
@@ -341,7 +340,7 @@ def _fingerprint(judge: str, config: Config) -> str:
     if judge == RULES:
         return ""
     with _named_as_judge():
-        return fingerprint_of(resolve(judge, url=None, config=config, need_key=False))
+        return resolve(judge, url=None, config=config, need_key=False).endpoint_fingerprint
 
 
 @contextlib.contextmanager

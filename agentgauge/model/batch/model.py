@@ -23,7 +23,7 @@ from agentgauge.model.batch.formats import BatchFormat
 from agentgauge.model.batch.journal import FILE, Journal
 from agentgauge.model.batch.providers import FORMATS
 from agentgauge.model.batch.queue import BatchQueue, PollingTimes
-from agentgauge.model.client import HEAVY, fingerprint_of
+from agentgauge.model.client import HEAVY
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
@@ -56,7 +56,7 @@ class BatchModel:
         """``journal``: the file of the run's batches. ``most``: requests of a batch. ``requests``: those of the
         worker."""
         self.name = spec.name
-        self.fingerprint = fingerprint_of(spec)
+        self.fingerprint = spec.endpoint_fingerprint
         self.reported = spec.reported
         self._form = form
         self._spec = form.endpoint_spec(spec)

@@ -51,7 +51,7 @@ class EmbeddedModel:
 
         Raises UsageProblem for a damaged script, and for an unknown dialect."""
         self.name = spec.name
-        self.fingerprint = hashlib.sha256(json.dumps([spec.fingerprint, None]).encode()).hexdigest()[:16]
+        self.fingerprint = spec.endpoint_fingerprint
         self.reported = spec.reported
         self.tokens = 0
         """Completion tokens of all replies so far."""
