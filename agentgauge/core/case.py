@@ -47,12 +47,13 @@ class CaseClock:
         self._seconds: dict[Kind, float] = dict.fromkeys(KINDS, 0.0)
         self._active: Counter[Kind] = Counter()
         self._since = now()
+        self.cached = 0.0  # seconds that replies and results of --cache did take when they were first given
 
     @property
-    def seconds(self) -> Mapping[Kind, float]:
-        """Until now, by kind."""
+    def seconds(self) -> Mapping[str, float]:
+        """Until now, by kind; and ``cached``, which is no part of the case, where there is any."""
         self._add(0)
-        return dict(self._seconds)
+        return {**self._seconds, **({"cached": self.cached} if self.cached else {})}
 
     @contextmanager
     def at(self, kind: Kind) -> Iterator[Exchange]:
@@ -259,6 +260,7 @@ class Case:
             detail["reasoning"] = reply.reasoning
         if reply.observed:
             detail["observed"] = dict(reply.observed)
+        self._note_cached(detail, reply.cached)
         self.events.append(_event("model", model.name, exchange, detail))
         return reply
 
@@ -324,8 +326,15 @@ class Case:
             replace(output, content=redact(output.content)) if output.type == "text" else output for output in outputs
         )
         detail["result"] = [{"type": output.type, "content": output.content} for output in result]
+        self._note_cached(detail, result[0].cached if result else None)
         self.events.append(_event("tool", name, exchange, detail))
         return result
+
+    def _note_cached(self, detail: dict[str, Any], seconds: float | None) -> None:
+        """``seconds``: of the first answer, where it is given again."""
+        if seconds is not None:
+            detail["cached"] = round(seconds, 3)
+            self.clock.cached += seconds
 
     async def settled(self) -> None:
         """Wait for requests that ``run`` has sent at the same time as the one that ended it: they are paid for."""

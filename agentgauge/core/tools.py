@@ -147,10 +147,12 @@ OutputType = Literal["text", "image", "audio", "video", "file"]
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types."""
+    """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types. ``cached``:
+    of a result from the folder of ``--cache`` the seconds that the tool took for it; None: it was called now."""
 
     type: OutputType
     content: str
+    cached: float | None = field(default=None, compare=False)
 
 
 def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
