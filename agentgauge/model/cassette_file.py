@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from agentgauge.core.checkpoint import PathPlaceholders
 from agentgauge.core.errors import DataProblem, ReplayMiss, UsageProblem
 from agentgauge.core.files import append_whole
+from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.redaction import dumps
 from agentgauge.core.text import DEEPEST, cut, odd_kind, parse_json, refuse_extremes
 from agentgauge.core.types import Json

@@ -20,10 +20,11 @@ from agentgauge.agent.loop import converse
 from agentgauge.core.capabilities import Agent, ExternalAgents, Similarity
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel
-from agentgauge.core.checkpoint import CheckpointFile, PathPlaceholders
+from agentgauge.core.checkpoint import CheckpointFile
 from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, advice, is_disk_full, refusal
 from agentgauge.core.index import Index, Row
+from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.reply_ends import with_ends
 from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.files import encoded, write_whole
+from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.text import read_text
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample, Score
 from bench_gta.atomic.data import DATASET, TOOLMETA, in_data_set, index, references

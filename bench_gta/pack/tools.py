@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import AgentGaugeError, ToolFault
 from agentgauge.core.files import remove_tree
+from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.processes import make_tool_token
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput, not_ready
 from agentgauge.core.types import Json

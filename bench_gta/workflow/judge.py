@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 from agentgauge.agent import framing
 from agentgauge.core.chat import ChatReply, Message
-from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.errors import DataProblem, Fault, UsageProblem
 from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.index import cache_folder
+from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json
 from agentgauge.run.thread_pools import in_cpu_slot

@@ -33,11 +33,11 @@ from agentgauge.core.capabilities import (
 )
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest, Message
-from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.task import DataSource, Task
 from agentgauge.core.text import cut
 from agentgauge.core.types import Json, Sample, Score, Scoring

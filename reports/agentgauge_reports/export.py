@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from agentgauge.core.capabilities import PredictionFiles
-from agentgauge.core.checkpoint import PathPlaceholders
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_tasks
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.checkpoint import with_placeholders
+from agentgauge.core.placeholders import with_placeholders
 
 TOKENS = {"/data/gta": "{ROOT}", "/data/gta/runs/1": "{RUN}", "/h\u00e9/x": "{E}"}
 

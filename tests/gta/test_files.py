@@ -13,9 +13,9 @@ import pytest
 from agentgauge.cli.main import main
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import DataProblem, ToolError
+from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Transcript

@@ -15,8 +15,8 @@ from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.native import render_reply
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
-from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.errors import ToolFault
+from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample

@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
-from agentgauge.core.checkpoint import PathPlaceholders
 from agentgauge.core.errors import AgentGaugeError, ModelFault, ReplayMiss, ToolError, ToolFault, UsageProblem
+from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import Usage
 from agentgauge.model.cassette import (

@@ -15,8 +15,8 @@ from agentgauge.agent.dialect import CallError, Finish
 from agentgauge.agent.react import React, parse
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.errors import ToolError
+from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, Sample
 from bench_gta.atomic import data

@@ -16,8 +16,8 @@ from jsonschema import Draft202012Validator
 
 from agentgauge.agent.dialect import convert
 from agentgauge.agent.native import function_schema
-from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.tools import FILE_TYPES, Parameter, SchemaTool, Tool, ToolOutput
 from tool_impls.arguments import PICTURE
 
