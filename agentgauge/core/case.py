@@ -44,7 +44,7 @@ class CaseClock:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self.now = now
-        self._seconds: dict[Kind, float] = dict.fromkeys(KINDS, 0.0)
+        self._seconds: dict[str, float] = dict.fromkeys(KINDS, 0.0)
         self._active: Counter[Kind] = Counter()
         self._since = now()
         self.cached = 0.0  # seconds that replies and results of --cache did take when they were first given
@@ -53,7 +53,7 @@ class CaseClock:
     def seconds(self) -> Mapping[str, float]:
         """Until now, by kind; and ``cached``, which is no part of the case, where there is any."""
         self._add(0)
-        return {**self._seconds, **({"cached": self.cached} if self.cached else {})}
+        return {**self._seconds, "cached": self.cached} if self.cached else dict(self._seconds)
 
     @contextmanager
     def at(self, kind: Kind) -> Iterator[Exchange]:
@@ -101,6 +101,12 @@ class Exchange:
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("agentgauge_exchange", default=None)
+
+
+def exchange_seconds() -> float:
+    """Those of the request that is being made, until now and without waiting for slots; 0 outside of one."""
+    exchange = _CURRENT.get()
+    return exchange.seconds() if exchange else 0.0
 
 
 @contextmanager

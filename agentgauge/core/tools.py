@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, cast, get_args
+from typing import Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
 from urllib.parse import unquote
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.types import Json
 
 # -- JSON schemas of tools, as people write them: references, tuples, and lists of types.
 
@@ -214,6 +215,26 @@ class ToolBox(Protocol):
         """
 
     async def close(self) -> None: ...
+
+
+class ResultStore(Protocol):
+    """Results of earlier calls, for later ones: the folder of ``--cache``."""
+
+    def key_of(self, content: Json) -> str:
+        """The key of everything that determines a result."""
+
+    def find(self, key: str) -> Mapping[str, Any] | None:
+        """What was kept last under a key; None where nothing was."""
+
+    def keep(self, key: str, outcome: Mapping[str, Json], about: Mapping[str, Json]) -> None:
+        """``about``: for people. Raises nothing."""
+
+
+@runtime_checkable
+class CachingToolBox(ToolBox, Protocol):
+    """A ToolBox that can answer calls of deterministic tools with results of earlier calls."""
+
+    results: ResultStore | None
 
 
 # -- Where the models of a run's tools ran, as its records tell it.

@@ -15,7 +15,7 @@ from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.tools import ToolBox
+from agentgauge.core.tools import CachingToolBox, ToolBox
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.counts import Counts
 from agentgauge.model.open_requests import OpenRequests
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agentgauge.model.client import OpenAIModel
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
+    from agentgauge.replies.cache import Cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Clients:
         self._models: dict[str, ChatModel] = {}
         self._boxes: dict[str, ToolBox | None] = {}
         self._reader: CassetteReader | None = None
+        self._caches: dict[str, Cache] = {}
 
     def model(self, role: str = "") -> ChatModel:
         """The tested model of this worker's cases, or the model that an option names for a role."""
@@ -140,11 +142,14 @@ class Clients:
         for client in (*self._models.values(), *self._boxes.values()):
             if client is not None:
                 await client.close()
+        for cache in self._caches.values():
+            cache.close()
         drop_waiting()
 
     def _make_model(self, role: str) -> ChatModel:
         from agentgauge.model.cassette import RecordingModel, ReplayModel
         from agentgauge.model.cassette_file import CassetteWriter
+        from agentgauge.replies.cache import REPLIES, CachedModel
 
         if self._settings.replay:
             name = str(self._settings.options[role]) if role else self._settings.model.name
@@ -154,7 +159,10 @@ class Clients:
         if spec.embedded:
             spec = spec.served_at(self._addresses()[role or "model"])
         spec = replace(spec, reported=reported_names(self._folder.path).get(role))
-        model = self._batch_model(spec) or self._live_model(spec, None if role else self.on_reply)
+        on_reply = None if role else self.on_reply
+        model = self._batch_model(spec) or self._live_model(spec, on_reply)
+        if self._settings.cache and not spec.embedded:  # an embedded model answers by the case, and costs nothing
+            model = CachedModel(model, self._cache(REPLIES), on_reply)
         if self._settings.record:
             model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
         return model
@@ -192,16 +200,28 @@ class Clients:
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox
         from agentgauge.model.cassette_file import CassetteWriter
+        from agentgauge.replies.cache import RESULTS
 
         if self._settings.replay:
             return ReplayToolBox(self._cassette())
         box = task.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
+        if self._settings.cache and isinstance(box, CachingToolBox):
+            box.results = self._cache(RESULTS)
         if self._settings.record:
             box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._placeholders()))
         spec = self._settings.spec
         started = self._settings.tool_server or (spec and spec.embedded)  # see await_services
         waited_for = started and not self._settings.shared
         return box if waited_for else PendingToolBox(box, lambda: self.on_rest and self.on_rest())
+
+    def _cache(self, name: str) -> Cache:
+        """One for all models, and one for all tools: each indexes its whole file."""
+        from agentgauge.replies.cache import Cache
+
+        if name not in self._caches:
+            assert self._settings.cache is not None
+            self._caches[name] = Cache(self._settings.cache, name, self._placeholders(), self._folder.path)
+        return self._caches[name]
 
     def _cassette(self) -> CassetteReader:
         """One reader for the model and the tools: it indexes the whole file."""

@@ -142,7 +142,8 @@ def _step(event: Event, room: int) -> dict[str, Any]:
     cached = " (cached)" if "cached" in detail else ""
     if event.kind == "model":
         who = str(detail.get("role", "model")).removeprefix("--")
-        title, shown = f"{who}{cached}: {_reply_line(detail)}", {"reply": reply} if (reply := detail.get("reply")) else {}
+        title = f"{who}{cached}: {_reply_line(detail)}"
+        shown = {"reply": reply} if (reply := detail.get("reply")) else {}
         shown |= {f"call {call['name']}": call["arguments"] for call in detail.get("tool_calls", ())}
     else:
         title = f"tool: {event.name}{cached}"
