@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import hashlib
 import json
 import re
 import stat
@@ -104,6 +105,11 @@ def parse_json(text: str | bytes) -> Json:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise in_words(error) from None
+
+
+def digest(value: Json, digits: int = 16) -> str:
+    """A JSON value's SHA-256 in up to 64 hex digits. The order of names does not matter."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:digits]
 
 
 def in_words(error: ValueError | RecursionError) -> ValueError:

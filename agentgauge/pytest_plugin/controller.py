@@ -21,13 +21,13 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tracebacks import with_mistake
-from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, LOST_OUTPUT, NOTES, REFUSED
 from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_state import SELECTION, RunState, sum_up
+from agentgauge.replies import recording
 from agentgauge.replies.cache import PROBLEM, check_cache
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
@@ -193,7 +193,7 @@ class Controller:
         await_services(self.settings, self._services)
         if self.settings.record:
             settings = stored_settings(self.settings, state.tools) | {"vision": stored_vision(self.settings)}
-            create_cassette(self.settings.record, settings)
+            recording.begin(self.settings.record, settings)
         state.write_run_json(finished=None)
         if self.settings.budget and not self.settings.shared:  # the launcher watches a budget of several runs
             self._budget = BudgetWatch(self.settings.budget, self.folder, self._budget_used_up)

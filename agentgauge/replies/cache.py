@@ -21,8 +21,8 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import advice
 from agentgauge.core.text import odd_kind
 from agentgauge.core.types import Json
-from agentgauge.model.cassette import _reply
 from agentgauge.model.files.references import by_content, holds_files
+from agentgauge.replies.exchange import of_reply, reply_in
 from agentgauge.replies.store import Replies, key_of
 
 REPLIES, RESULTS = "replies.jsonl", "results.jsonl"
@@ -134,7 +134,7 @@ class CachedModel:
         reply = await self._model.complete(request)
         self._reported = reply.model or self._reported
         about = {"model": self.name, "reported": reply.model}
-        self._cache.keep(key, {"reply": asdict(reply), "seconds": round(exchange_seconds(), 6)}, about)
+        self._cache.keep(key, {**of_reply(reply), "seconds": round(exchange_seconds(), 6)}, about)
         return reply
 
     async def close(self) -> None:
@@ -143,10 +143,10 @@ class CachedModel:
     def _kept(self, key: str) -> ChatReply | None:
         outcome = self._cache.find(key)
         try:
-            if outcome is None:
+            if outcome is None or "fault" in outcome:  # none of ours is a fault
                 return None
-            reply, seconds = _reply(outcome["reply"]), float(outcome["seconds"])
-        except (KeyError, TypeError, ValueError, AttributeError):  # it is damaged
+            reply, seconds = reply_in(outcome), float(outcome["seconds"])
+        except (KeyError, TypeError, ValueError):  # it is damaged
             return None
         if self._reported is not None and reply.model != self._reported:
             return None

@@ -12,10 +12,10 @@ last line is skipped, and the next entry begins on a line of its own.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import append_whole, encoded, open_plain
 from agentgauge.core.placeholders import PathPlaceholders
-from agentgauge.core.text import DEEPEST, parse_json, refuse_extremes
+from agentgauge.core.text import DEEPEST, digest, parse_json, refuse_extremes
 from agentgauge.core.types import Json
 
 FORMAT = 2
@@ -36,10 +36,13 @@ _DEEPEST = DEEPEST + 20  # levels of an outcome, in which a reply has as many as
 _DECODER = json.JSONDecoder()
 
 
+Named = tuple[str, Mapping[str, Json]]
+"""An entry's key, and what is said about it."""
+
+
 def key_of(content: Json) -> str:
     """The key of a JSON value: 32 hex digits. The order of names does not matter."""
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return digest(content, 32)
 
 
 def header(settings: Mapping[str, Json]) -> bytes:
@@ -51,12 +54,16 @@ class Replies:
     """A file of replies, which need not exist. It is opened when it is first used, and the places of its entries are
     held in memory, some 200 bytes for each. May be used by several threads."""
 
-    def __init__(self, path: Path, placeholders: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self, path: Path, placeholders: Mapping[str, str] = {}, earlier: Callable[[bytes], Named] | None = None
+    ) -> None:
         """``placeholders``: an absolute folder → what stands for it in the file, so that entries can be used where the
-        folder lies elsewhere."""
+        folder lies elsewhere. ``earlier``: reads key and description of an entry in the form of an earlier version,
+        which has its ``outcome`` too; raises ValueError for what is none."""
         self.path = path
         self.placeholders = PathPlaceholders(placeholders)
-        self.strange: list[int] = []  # numbers of lines that are neither header nor entry
+        self._earlier = earlier
+        self._strange: list[int] = []  # numbers of lines
         self._places: dict[bytes, int] = {}  # key → where its last entry begins
         self._lines = 0
         self._indexed = 0  # bytes whose lines are in ``_places``
@@ -106,19 +113,25 @@ class Replies:
                 line = b"\n" + line
             append_whole(self.path, self._writable, line)
 
-    def abouts(self) -> list[Mapping[str, Any]]:
-        """What is said about each entry, in their order. Raises OSError."""
+    def entries(self) -> list[Named]:
+        """The key of each entry and what is said about it, in their order. Raises OSError."""
         found = []
         with self._lock:
             file = self._refreshed()
             if file is None:
                 return []
             with open(file, "rb", closefd=False) as stream:
-                for place in sorted(self._places.values()):
-                    stream.seek(place + _ABOUT)
+                for key, place in sorted(self._places.items(), key=itemgetter(1)):
+                    stream.seek(place)
                     with contextlib.suppress(ValueError, RecursionError):
-                        found.append(_DECODER.raw_decode(stream.readline().decode())[0])
-        return [about for about in found if isinstance(about, dict)]
+                        found.append((key.decode(), self._about(stream.readline())))
+        return [(key, about) for key, about in found if isinstance(about, dict)]
+
+    def strange_lines(self) -> Sequence[int]:
+        """The numbers of the lines after the first that are neither header nor entry. Raises OSError."""
+        with self._lock:
+            self._refreshed()
+            return [*self._strange]
 
     def close(self) -> None:
         for file in (self._readable, self._writable):
@@ -139,7 +152,7 @@ class Replies:
         size = os.fstat(self._readable).st_size
         if size < self._indexed:  # it was cut
             self._places.clear()
-            self.strange.clear()
+            self._strange.clear()
             self._lines = self._indexed = 0
         if size != self._seen:
             self._seen = size
@@ -151,12 +164,27 @@ class Replies:
         with open(file, "rb", buffering=_BLOCK, closefd=False) as stream:
             stream.seek(start)
             for line in stream:
-                if line[: _KEY.start] == _ENTRY and line[_KEY.stop : _ABOUT] == _AFTER_KEY and line[-1:] == b"\n":
-                    places[line[_KEY]] = start
-                elif line[-1:] != b"\n":
+                if line[-1:] != b"\n":
                     break
-                elif line != b"\n" and not line.startswith(_HEADER):
-                    self.strange.append(number + 1)
+                if line[: _KEY.start] == _ENTRY and line[_KEY.stop : _ABOUT] == _AFTER_KEY:
+                    places[line[_KEY]] = start
+                elif key := self._earlier_key(line):
+                    places[key.encode()] = start
+                elif number and line != b"\n" and not line.startswith(_HEADER):
+                    self._strange.append(number + 1)
                 number += 1
                 start += len(line)
         self._indexed, self._lines = start, number
+
+    def _earlier_key(self, line: bytes) -> str:
+        """The key of an entry in an earlier version's form; empty for what is none."""
+        try:
+            return self._earlier(line)[0] if self._earlier else ""
+        except ValueError:
+            return ""
+
+    def _about(self, line: bytes) -> Json:
+        """Raises ValueError and RecursionError."""
+        if line.startswith(_ENTRY):
+            return _DECODER.raw_decode(line[_ABOUT:].decode())[0]  # what follows is not decoded
+        return self._earlier(line)[1] if self._earlier else None

@@ -28,11 +28,12 @@ from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:
     from agentgauge.model.batch.model import BatchModel
-    from agentgauge.model.cassette_file import CassetteReader
     from agentgauge.model.client import OpenAIModel
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
     from agentgauge.replies.cache import Cache
+    from agentgauge.replies.recording import Cassette
+    from agentgauge.replies.store import Replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,9 @@ class Clients:
         self._requests = OpenRequests()
         self._models: dict[str, ChatModel] = {}
         self._boxes: dict[str, ToolBox | None] = {}
-        self._reader: CassetteReader | None = None
         self._caches: dict[str, Cache] = {}
+        self._cassette: Cassette | None = None  # that is replayed
+        self._recording: Replies | None = None
 
     def model(self, role: str = "") -> ChatModel:
         """The tested model of this worker's cases, or the model that an option names for a role."""
@@ -142,18 +144,18 @@ class Clients:
         for client in (*self._models.values(), *self._boxes.values()):
             if client is not None:
                 await client.close()
-        for cache in self._caches.values():
-            cache.close()
+        for file in (self._cassette, self._recording, *self._caches.values()):
+            if file is not None:
+                file.close()
         drop_waiting()
 
     def _make_model(self, role: str) -> ChatModel:
-        from agentgauge.model.cassette import RecordingModel, ReplayModel
-        from agentgauge.model.cassette_file import CassetteWriter
         from agentgauge.replies.cache import REPLIES, CachedModel
+        from agentgauge.replies.recording import RecordingModel, ReplayModel
 
         if self._settings.replay:
             name = str(self._settings.options[role]) if role else self._settings.model.name
-            return ReplayModel(self._cassette(), name)
+            return ReplayModel(self._replayed(self._settings.replay), name)
         spec = self._settings.roles[role] if role else self._settings.spec
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
@@ -164,7 +166,7 @@ class Clients:
         if self._settings.cache and not spec.embedded:  # an embedded model answers by the case, and costs nothing
             model = CachedModel(model, self._cache(REPLIES), on_reply)
         if self._settings.record:
-            model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
+            model = RecordingModel(model, self._recorded(self._settings.record))
         return model
 
     def _batch_model(self, spec: ModelSpec) -> ChatModel | None:
@@ -198,17 +200,16 @@ class Clients:
         return model
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
-        from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox
-        from agentgauge.model.cassette_file import CassetteWriter
         from agentgauge.replies.cache import RESULTS
+        from agentgauge.replies.recording import RecordingToolBox, ReplayToolBox
 
         if self._settings.replay:
-            return ReplayToolBox(self._cassette())
+            return ReplayToolBox(self._replayed(self._settings.replay))
         box = task.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
         if self._settings.cache and isinstance(box, CachingToolBox):
             box.results = self._cache(RESULTS)
         if self._settings.record:
-            box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._placeholders()))
+            box = RecordingToolBox(box, self._recorded(self._settings.record))
         spec = self._settings.spec
         started = self._settings.tool_server or (spec and spec.embedded)  # see await_services
         waited_for = started and not self._settings.shared
@@ -223,14 +224,18 @@ class Clients:
             self._caches[name] = Cache(self._settings.cache, name, self._placeholders(), self._folder.path)
         return self._caches[name]
 
-    def _cassette(self) -> CassetteReader:
-        """One reader for the model and the tools: it indexes the whole file."""
-        from agentgauge.model.cassette_file import CassetteReader
+    def _replayed(self, path: Path) -> Cassette:
+        """One for the models and the tools: it indexes the whole file."""
+        from agentgauge.replies.recording import Cassette
 
-        if self._reader is None:
-            assert self._settings.replay is not None
-            self._reader = CassetteReader(self._settings.replay, self._placeholders())
-        return self._reader
+        self._cassette = self._cassette or Cassette(path, self._placeholders())
+        return self._cassette
+
+    def _recorded(self, path: Path) -> Replies:
+        from agentgauge.replies.store import Replies
+
+        self._recording = self._recording or Replies(path, self._placeholders())
+        return self._recording
 
     def _placeholders(self) -> Mapping[str, str]:
         """Real path → placeholder. Each data set has one of its own: a cassette must find its way back."""

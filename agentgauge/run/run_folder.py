@@ -23,9 +23,9 @@ from agentgauge.core.files import refusal
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_options
+from agentgauge.core.text import digest
 from agentgauge.core.tools import by_device, by_state, devices_of, not_ready, without_devices
 from agentgauge.data.find import difference_notes, refuse_other_data, used_data
-from agentgauge.model.cassette_file import digest
 from agentgauge.model.prices import PACKAGE
 from agentgauge.model.unread_variables import unread_variables
 from agentgauge.run.preflight import not_applicable, stored_vision, vision_lines

@@ -30,10 +30,10 @@ from agentgauge.core.tools import table_without_devices
 from agentgauge.core.types import Scoring
 from agentgauge.data.find import data_folder, find_data, find_used_data
 from agentgauge.model.batch.providers import check_batches, with_batch_prices
-from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS, first
+from agentgauge.replies.recording import recorded_settings
 from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
 from agentgauge.run.gates import Budget, Gate, Regression, parse_budget, parse_gate
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared

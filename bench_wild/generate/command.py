@@ -17,9 +17,9 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import write_whole
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.types import Usage
-from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
+from agentgauge.replies import recording
 from agentgauge.run.costs.estimate import check_dollars
 from agentgauge.run.gates import parse_budget
 from bench_wild.check import TASKS as SESSION
@@ -164,7 +164,7 @@ def main(argv: Sequence[str], open_model: Open = at_endpoint) -> int:
     prefix = open_folder(settings, datetime.now())
     with alone(settings.out):
         if settings.record:
-            create_cassette(settings.record, settings.kept())
+            recording.begin(settings.record, settings.kept())
         ledger = Ledger(settings.out)
         with writing(settings.out):
             stopped, usage = asyncio.run(generate(settings, ledger, _tell, open_model))

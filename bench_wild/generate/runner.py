@@ -23,9 +23,10 @@ from bench_wild.generate.texts import Tasks, name_of
 from bench_wild.generate.transcript import DialogueError
 
 if TYPE_CHECKING:
-    from agentgauge.model.cassette_file import CassetteReader, CassetteWriter
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
+    from agentgauge.replies.recording import Cassette
+    from agentgauge.replies.store import Replies
 
 Open = Callable[["ModelSpec", "AdaptiveLimiter"], ChatModel]
 """Makes a model's client."""
@@ -51,8 +52,8 @@ class GeneratorClients:
     def __init__(self, settings: GeneratorSettings, open_model: Open) -> None:
         self._settings, self._open_model = settings, open_model
         self._models: dict[str, ChatModel] = {}
-        self._reader: CassetteReader | None = None
-        self._writer: CassetteWriter | None = None
+        self._cassette: Cassette | None = None  # that is replayed
+        self._recording: Replies | None = None
         self._begin = time.monotonic()
         self.usage = Usage()
         self.running = 0  # requests that have no reply yet
@@ -94,8 +95,9 @@ class GeneratorClients:
     async def close(self) -> None:
         for model in self._models.values():
             await model.close()
-        if self._writer:
-            self._writer.close()
+        for file in (self._cassette, self._recording):
+            if file is not None:
+                file.close()
 
     def _model(self, name: str) -> ChatModel:
         if name not in self._models:
@@ -103,19 +105,19 @@ class GeneratorClients:
         return self._models[name]
 
     def _make(self, name: str) -> ChatModel:
-        from agentgauge.model.cassette import RecordingModel, ReplayModel
-        from agentgauge.model.cassette_file import CassetteReader, CassetteWriter
         from agentgauge.model.limits import AdaptiveLimiter
+        from agentgauge.replies.recording import Cassette, RecordingModel, ReplayModel
+        from agentgauge.replies.store import Replies
 
         settings = self._settings
         if settings.replay:
-            self._reader = self._reader or CassetteReader(settings.replay, {})
-            return ReplayModel(self._reader, name)
+            self._cassette = self._cassette or Cassette(settings.replay, {})
+            return ReplayModel(self._cassette, name)
         spec = settings.specs[name]
         model = self._open_model(spec, AdaptiveLimiter(settings.in_flight, timeout=spec.timeout))
         if settings.record:
-            self._writer = self._writer or CassetteWriter(settings.record, {})
-            model = RecordingModel(model, self._writer)
+            self._recording = self._recording or Replies(settings.record)
+            model = RecordingModel(model, self._recording)
         return model
 
 

@@ -16,9 +16,9 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import open_plain
 from agentgauge.core.index import Index
 from agentgauge.core.task_registry import configure_tasks, find_task
+from agentgauge.core.text import digest
 from agentgauge.core.tools import not_ready, united, without_devices
 from agentgauge.data.find import find_data, find_used_data
-from agentgauge.model.cassette_file import digest
 from agentgauge.run.shards.together import check_together
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock

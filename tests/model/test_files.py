@@ -20,12 +20,12 @@ from PIL import Image, ImageChops, ImageDraw, ImageStat
 from agentgauge.core.chat import ChatRequest, LocalFile
 from agentgauge.core.errors import ModelFault, ReplayMiss, UsageProblem
 from agentgauge.core.pictures import flattened
-from agentgauge.model.cassette import RecordingModel, ReplayModel
-from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette
 from agentgauge.model.files import rendering
 from agentgauge.model.files.references import LARGEST, read_file
 from agentgauge.model.presets import resolve
 from agentgauge.model.vision_probe import NUMBER, Sight, sees_pictures
+from agentgauge.replies.recording import Cassette, RecordingModel, ReplayModel, begin
+from agentgauge.replies.store import Replies
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer, Seen, answer, status
 from tests.model.files_server import FilesServer, ask, client, own, part, pdf, png, request, response, said
@@ -214,15 +214,15 @@ def test_a_replay_knows_files_by_their_content(tmp_path: Path) -> None:
     here, there, cassette = tmp_path / "here", tmp_path / "there", tmp_path / "cassette.jsonl"
     here.mkdir()
     there.mkdir()
-    create_cassette(cassette, {})
+    begin(cassette, {})
 
     async def record(url: str) -> None:
-        model = RecordingModel(client(own(url, api="responses")), CassetteWriter(cassette, {}))
+        model = RecordingModel(client(own(url, api="responses")), Replies(cassette, {}))
         await model.complete(request(part(here / "a.png", png(1)), part(here / "gone.png")))
         await model.close()
 
     def replayed(*parts: LocalFile) -> str:
-        return asyncio.run(ReplayModel(CassetteReader(cassette, {}), "m").complete(request(*parts))).text
+        return asyncio.run(ReplayModel(Cassette(cassette, {}), "m").complete(request(*parts))).text
 
     with FilesServer() as server:
         asyncio.run(record(server.url))

@@ -32,11 +32,11 @@ from agentgauge.core.redaction import (
 )
 from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Sample
-from agentgauge.model.cassette import RecordingModel, ReplayModel
-from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import excerpt
+from agentgauge.replies.recording import Cassette, RecordingModel, ReplayModel, begin
+from agentgauge.replies.store import Replies
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.talking import talk_to
@@ -214,11 +214,11 @@ def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(
         "responses": serve.data({"status": "completed", "output": [message, call]}),
     }
     cassette = tmp_path / "cassette.jsonl"
-    create_cassette(cassette, {})
+    begin(cassette, {})
     first = ChatRequest(({"role": "user", "content": "Hello"},), case=CaseKey("t", "s"))
 
     async def talk(model: OpenAIModel) -> list[dict[str, object]]:
-        recording = RecordingModel(model, CassetteWriter(cassette, {}))
+        recording = RecordingModel(model, Replies(cassette, {}))
         reply = await recording.complete(first)
         await recording.complete(
             replace(first, messages=(*first.messages, reply.message), case=CaseKey("t", "s", turn=1))
@@ -234,7 +234,7 @@ def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(
     assert PLAIN.encode() not in cassette.read_bytes()
 
     async def again(_: OpenAIModel) -> None:
-        model = ReplayModel(CassetteReader(cassette, {}), "m")
+        model = ReplayModel(Cassette(cassette, {}), "m")
         reply = await model.complete(first)
         await model.complete(replace(first, messages=(*first.messages, reply.message), case=CaseKey("t", "s", turn=1)))
 

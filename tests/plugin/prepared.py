@@ -30,7 +30,7 @@ from typing import Any
 import pytest
 
 MODULES = """
-agentgauge.model.cassette agentgauge.model.transport.aiohttp_client
+agentgauge.replies.recording agentgauge.model.transport.aiohttp_client
 agentgauge.pytest_plugin.activation agentgauge.pytest_plugin.run_state agentgauge.pytest_plugin.xdist
 agentgauge.pytest_plugin.options agentgauge.pytest_plugin.controller agentgauge.pytest_plugin.worker
 agentgauge_reports.page agentgauge_reports.run agentgauge_reports.terminal

@@ -58,6 +58,16 @@ def test_a_replayed_run_is_the_same_and_asks_no_model(project, model, endpoint, 
     assert len(endpoint.requests) == asked
 
 
+def test_a_cassette_of_an_earlier_version_gives_the_same_run_and_stays_as_it_is(project, model):
+    project.run(*model, "--run-dir", "one")
+    shutil.copy(ROOT / "tests" / "replies" / "earlier" / "toy-1.jsonl", tape := project.path / "tape.jsonl")
+    before = tape.read_bytes()
+    result = project.run("--replay", "tape.jsonl", "-n", "2", "--run-dir", "two")
+    assert result.status == 0, result.output
+    assert text_without_times(project.path / "two") == text_without_times(project.path / "one")
+    assert tape.read_bytes() == before
+
+
 def test_an_exchange_that_the_cassette_lacks_breaks_its_case_and_is_never_asked_live(project, model, endpoint):
     project.run(*model, "--limit", "3", "--record", "tape.jsonl", "--run-dir", "one")
     asked = len(endpoint.requests)

@@ -41,7 +41,7 @@ def test_the_last_reply_of_a_key_is_found(file: Path) -> None:
         {"key": B, "about": {}, "outcome": {"text": "é\u2028\n\ud800"}},
         {"key": A, "about": {"turn": 2}, "outcome": {"text": "new"}},
     ]
-    assert store.abouts() == [{}, {"turn": 2}]
+    assert store.entries() == [(B, {}), (A, {"turn": 2})]
     store.close()
     assert store.find(A) == {"text": "new"}  # opened again
 
@@ -71,7 +71,7 @@ for number in range(100):
     found = store.find(key_of([other, number // 2]))
     assert found in (None, {"text": other * 50_000, "n": number // 2}), found
     assert store.find(key_of([me, number]))["n"] == number
-assert not store.strange
+assert not store.strange_lines()
 """
 
 
@@ -80,7 +80,7 @@ def test_processes_append_and_read_at_the_same_time(file: Path) -> None:
     assert [worker.wait(60) for worker in workers] == [0, 0]
     store = Replies(file)
     assert all(store.find(key_of([me, n])) == {"text": me * 50_000, "n": n} for me in "ab" for n in range(100))
-    assert not store.strange
+    assert not store.strange_lines()
 
 
 def test_a_torn_last_line_is_dropped_and_spoils_no_later_one(file: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_torn_last_line_is_dropped_and_spoils_no_later_one(file: Path) -> None
     for size in range(len(whole) + 1, len(torn)):
         file.write_bytes(torn[:size])
         reader = Replies(file)
-        assert (reader.find(A), reader.find(B), reader.strange) == ({"n": 1}, None, [])
+        assert (reader.find(A), reader.find(B), reader.strange_lines()) == ({"n": 1}, None, [])
         Replies(file).keep(C, {"n": 3})
         assert [reader.find(key) for key in (A, C)] == [{"n": 1}, {"n": 3}]
         assert reader.find(B) is None
@@ -113,8 +113,8 @@ def test_what_is_no_entry_is_skipped_and_its_number_known(file: Path) -> None:
                 store.read(C)
     store.keep(C, {"n": 2})
     assert (store.find(A), store.find(B), store.find(C)) == ({"n": 1}, None, {"n": 2})
-    assert store.strange == [4, 5, 6, 8, 9]
-    assert store.abouts() == [{}, {}]
+    assert store.strange_lines() == [4, 5, 6, 8, 9]
+    assert store.entries() == [(A, {}), (C, {})]
 
 
 def test_a_file_that_is_cut_is_read_anew(file: Path) -> None:
@@ -175,4 +175,4 @@ def test_a_full_disk_leaves_no_part_of_an_entry(file: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert file.stat().st_size == size
     store.keep(B, {"n": 2})
-    assert (store.find(A), store.find(B), store.strange) == ({"n": 1}, {"n": 2}, [])
+    assert (store.find(A), store.find(B), store.strange_lines()) == ({"n": 1}, {"n": 2}, [])

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import cast
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text import digest
 from agentgauge.core.types import Json
-from agentgauge.model.cassette_file import digest
 from agentgauge_reports.load import Omitted, Run
 
 Writer = Callable[[Path, Path, Omitted], list[Path]]

@@ -19,8 +19,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import replacing
 from agentgauge.core.reply_ends import is_cut, is_filtered
+from agentgauge.core.text import digest
 from agentgauge.core.types import Record
-from agentgauge.model.cassette_file import digest
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.conversation import ConversationMessage, Gold, conversation, last_reply
 from agentgauge_reports.formats import run_id

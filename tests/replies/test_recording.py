@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -23,13 +21,16 @@ from agentgauge.core.errors import AgentGaugeError, ModelFault, ReplayMiss, Tool
 from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import Usage
-from agentgauge.model.cassette import (
+from agentgauge.replies.recording import (
+    Cassette,
     RecordingModel,
     RecordingToolBox,
     ReplayModel,
     ReplayToolBox,
+    begin,
+    recorded_settings,
 )
-from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette, recorded_settings
+from agentgauge.replies.store import Replies
 from tests.model.mutating import mutated, written
 
 
@@ -44,7 +45,7 @@ def places(tmp_path: Path) -> tuple[Path, Path, Path]:
     for place in (here, there):
         (place / "data").mkdir(parents=True)
     cassette = tmp_path / "cassette.jsonl"
-    create_cassette(cassette, {"model": "m"})
+    begin(cassette, {"model": "m"})
     return cassette, here, there
 
 
@@ -97,7 +98,7 @@ def _request(place: Path, turn: int = 0, text: str = "Look at", **changes: Any) 
 
 def _record(cassette: Path, here: Path, *answers: ChatReply | AgentGaugeError) -> None:
     async def main() -> None:
-        writer = CassetteWriter(cassette, _tokens(here))
+        writer = Replies(cassette, _tokens(here))
         model = RecordingModel(FakeModel(list(answers)), writer)
         for turn, answer in enumerate(answers):
             expected = pytest.raises(type(answer)) if isinstance(answer, AgentGaugeError) else nullcontext()
@@ -110,7 +111,7 @@ def _record(cassette: Path, here: Path, *answers: ChatReply | AgentGaugeError) -
 
 
 def _replay(cassette: Path, there: Path, request: ChatRequest) -> ChatReply:
-    return asyncio.run(ReplayModel(CassetteReader(cassette, _tokens(there)), "m").complete(request))
+    return asyncio.run(ReplayModel(Cassette(cassette, _tokens(there)), "m").complete(request))
 
 
 def test_replies_come_back_with_the_paths_of_the_other_place(places: tuple[Path, Path, Path]) -> None:
@@ -173,10 +174,10 @@ def test_tools_come_back_with_files_errors_and_faults(places: tuple[Path, Path, 
                 results.append((type(error), str(error).replace(str(place), ""), getattr(error, "cause", None)))
         return results
 
-    writer = CassetteWriter(cassette, _tokens(here))
+    writer = Replies(cassette, _tokens(here))
     recorded = asyncio.run(use(RecordingToolBox(FakeBox(), writer), here))
     writer.close()
-    replayed = asyncio.run(use(ReplayToolBox(CassetteReader(cassette, _tokens(there))), there))
+    replayed = asyncio.run(use(ReplayToolBox(Cassette(cassette, _tokens(there))), there))
     assert replayed == recorded
     assert recorded[2] == [("text", "done"), ("image", "/run/files/1/sub/out.png")] and recorded[4][2] == "connection"
     assert (there / "run/files/1/sub/out.png").read_bytes() == b"\x89PNG\x00"
@@ -185,10 +186,10 @@ def test_tools_come_back_with_files_errors_and_faults(places: tuple[Path, Path, 
 def test_a_tool_miss_names_call_and_difference(places: tuple[Path, Path, Path]) -> None:
     cassette, here, there = places
     folder = Path("run") / "files" / "1"
-    writer = CassetteWriter(cassette, _tokens(here))
+    writer = Replies(cassette, _tokens(here))
     asyncio.run(RecordingToolBox(FakeBox(), writer).call("Draw", {"image": "x"}, folder=here / folder, readable=()))
     writer.close()
-    box = ReplayToolBox(CassetteReader(cassette, _tokens(there)))
+    box = ReplayToolBox(Cassette(cassette, _tokens(there)))
     with pytest.raises(ReplayMiss, match=r"tool call 1 \(Draw\) of \{RUN\}/files/1: the arguments differ"):
         asyncio.run(box.call("Draw", {"image": "y"}, folder=there / folder, readable=()))
     with pytest.raises(ReplayMiss, match=r"tool call 2 .*nothing was recorded"):
@@ -199,13 +200,13 @@ def test_a_tool_miss_names_call_and_difference(places: tuple[Path, Path, Path]) 
 
 def test_a_recorded_file_name_cannot_lead_out_of_the_folder(places: tuple[Path, Path, Path]) -> None:
     cassette, here, there = places
-    writer = CassetteWriter(cassette, _tokens(here))
+    writer = Replies(cassette, _tokens(here))
     asyncio.run(RecordingToolBox(FakeBox(), writer).call("Draw", {}, folder=here / "run", readable=()))
     writer.close()
     cassette.write_text(cassette.read_text().replace("sub/out.png", "../../evil.png"))
     with pytest.raises(ReplayMiss, match="outside of its case's folder"):
         asyncio.run(
-            ReplayToolBox(CassetteReader(cassette, _tokens(there))).call("Draw", {}, folder=there / "run", readable=())
+            ReplayToolBox(Cassette(cassette, _tokens(there))).call("Draw", {}, folder=there / "run", readable=())
         )
     assert not list(there.parent.rglob("evil.png"))
 
@@ -216,7 +217,7 @@ def test_a_truncated_last_line_is_ignored_and_taken_off_on_the_next_recording(pl
     with cassette.open("a") as stream:
         stream.write('{"kind":"model","key":"toy/1')
     assert _replay(cassette, there, _request(there)).text == "whole"
-    create_cassette(cassette, {"model": "m"})
+    begin(cassette, {"model": "m"})
     _record(cassette, here, ChatReply("again"))
     assert _replay(cassette, there, _request(there)).text == "again"
 
@@ -226,7 +227,8 @@ def test_a_truncated_last_line_is_ignored_and_taken_off_on_the_next_recording(pl
     [
         ("", "line 1: this is not a cassette"),
         ('{"x": 1}\n', "line 1: this is not a cassette"),
-        ('{"cassette": 99}\n', "has format 99, and this version reads 1"),
+        ('{"replies": 99}\n', "has format 99, and this version reads 1 and 2"),
+        ('{"replies": 2}\n{"key": 1}\n', "line 2: this is not an exchange"),
         ('{"cassette": 1}\n{"kind": "model"}\n', "line 2: this is not an exchange"),
         ('{"cassette": 1}\n{"kind": \n{}\n', "line 2: this is not an exchange"),
     ],
@@ -235,7 +237,7 @@ def test_a_damaged_cassette_is_refused(tmp_path: Path, content: str, said: str) 
     path = tmp_path / "cassette.jsonl"
     path.write_text(content)
     with pytest.raises(UsageProblem) as problem:
-        CassetteReader(path, {})
+        Cassette(path, {})
     assert said in str(problem.value)
 
 
@@ -243,27 +245,11 @@ def test_a_missing_cassette_and_one_of_another_model_are_refused(
     places: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
     with pytest.raises(UsageProblem, match="make one with --record"):
-        CassetteReader(tmp_path / "none", {})
-    with pytest.raises(UsageProblem, match="cannot be written"):
-        CassetteWriter(tmp_path / "none", {})
+        Cassette(tmp_path / "none", {})
     with pytest.raises(UsageProblem, match="recorded with other settings"):
-        create_cassette(places[0], {"model": "other"})
+        begin(places[0], {"model": "other"})
     with pytest.raises(UsageProblem, match="cannot be written"):
-        create_cassette(places[0] / "below", {"model": "m"})
-
-
-def test_many_processes_append_without_mixing_lines(places: tuple[Path, Path, Path]) -> None:
-    code = (
-        "import sys; from pathlib import Path; from agentgauge.model.cassette_file import CassetteWriter\n"
-        "writer = CassetteWriter(Path(sys.argv[1]), {})\n"
-        "for n in range(100): writer.append(('model', f'{sys.argv[2]}/{n}'), {}, {'text': sys.argv[2] * 5000})"
-    )
-    workers = [subprocess.Popen([sys.executable, "-c", code, str(places[0]), name]) for name in "abcd"]
-    assert [worker.wait(60) for worker in workers] == [0] * 4
-    reader = CassetteReader(places[0], {})
-    assert all(
-        reader.find(("model", f"{name}/{n}"), {}) == {"text": name * 5000} for name in "abcd" for n in range(100)
-    )
+        begin(places[0] / "below", {"model": "m"})
 
 
 def test_two_folders_need_two_placeholders() -> None:
@@ -294,13 +280,74 @@ def test_a_cassette_of_an_earlier_version_replays(tmp_path: Path) -> None:
     """Recorded when every request had a seed, and calls said what was made up of them."""
     (file := tmp_path / "earlier.jsonl").write_text(EARLIER)
     request = ChatRequest(({"role": "user", "content": "Hi"},), seed=7, case=CaseKey("wild", "1"))
-    reply = asyncio.run(ReplayModel(CassetteReader(file, {}), "m").complete(request))
+    reply = asyncio.run(ReplayModel(Cassette(file, {}), "m").complete(request))
     assert reply == ChatReply(tool_calls=(ToolCall("OCR", "{}", "call_0"),), reasoning="Hm.")
     assert (reply.message["content"], reply.message["reasoning_content"]) == (None, "Hm.")
 
 
+EARLIER_EXCHANGES = Path(__file__).parent / "earlier" / "exchanges-1.jsonl"
+"""Recorded by an earlier version, in format 1, with ``_record`` and a box: an old reply, its successor, a fault, a list
+of tools, four calls, and half a line."""
+
+
+async def all_exchanges(cassette: Path, there: Path) -> list[Any]:
+    replayed = Cassette(cassette, _tokens(there))
+    model, box = ReplayModel(replayed, "m"), ReplayToolBox(replayed)
+    arguments, folder = {"image": str(there / "data" / "a.png")}, there / "run" / "files" / "1"
+    found: list[Any] = [await box.catalog(), await model.complete(_request(there))]
+    with pytest.raises(ModelFault, match="HTTP 500"):
+        await model.complete(_request(there, 1))
+    found += [[output.content for output in await box.call("Draw", arguments, folder=folder, readable=())]]
+    with pytest.raises(ToolError, match=r"a\.png is no picture"):
+        await box.call("Refuse", arguments, folder=folder, readable=())
+    with pytest.raises(ToolFault, match="the server is gone"):
+        await box.call("Break", arguments, folder=folder, readable=())
+    found += [[output.content for output in await box.call("Same", arguments, folder=folder, readable=())]]
+    with pytest.raises(ReplayMiss, match=r"tool call 5 .*: nothing was recorded for it"):
+        await box.call("Same", arguments, folder=folder, readable=())
+    with pytest.raises(ReplayMiss, match="number 2 of the messages differs"):
+        await model.complete(_request(there, text="Read"))
+    return found
+
+
+def test_cassettes_of_format_1_are_read_and_converted_where_a_recording_goes_on(
+    places: tuple[Path, Path, Path],
+) -> None:
+    cassette, here, there = places
+    before = EARLIER_EXCHANGES.read_bytes()
+    cassette.write_bytes(before)
+    found = asyncio.run(all_exchanges(cassette, there))
+    assert found[0]["Draw"].description == "draws" and str(there) in found[1].tool_calls[0].arguments
+    assert (found[1].text, found[1].usage, found[1].reasoning) == ("é\u2028", Usage(1, 2, 3, 0.5), "hm")
+    assert (there / "run/files/1/sub/out.png").read_bytes() == b"\x89PNG\x00"
+    assert cassette.read_bytes() == before
+
+    (link := cassette.with_name("link")).symlink_to(cassette)
+    with pytest.raises(UsageProblem, match="recorded with other settings"):
+        begin(link, {"model": "other"})
+    assert cassette.read_bytes() == before
+    begin(link, {"model": "m"})
+    assert link.is_symlink() and recorded_settings(cassette) == {"model": "m"}
+    lines = [json.loads(line) for line in cassette.read_text().split("\n")[:-1]]
+    assert lines[0] == {"replies": 2, "settings": {"model": "m"}} and len(lines) == 8
+    assert all(list(line) == ["key", "about", "outcome"] for line in lines[1:])
+    assert asyncio.run(all_exchanges(cassette, there)) == found
+    _record(cassette, here, ChatReply("newer"))
+    assert _replay(cassette, there, _request(there)).text == "newer"
+    assert sorted(path.name for path in cassette.parent.iterdir()) == [
+        *("cassette.jsonl", "here", "link", "the other place"),
+    ]
+
+
+def test_a_damaged_cassette_of_format_1_is_not_converted(tmp_path: Path) -> None:
+    (file := tmp_path / "a.jsonl").write_text('{"cassette": 1}\n{"kind": "model"}\n')
+    with pytest.raises(UsageProblem, match="line 2: this is not an exchange"):
+        begin(file, {})
+    assert file.read_text() == '{"cassette": 1}\n{"kind": "model"}\n'
+
+
 def test_what_came_is_recorded_as_it_came(tmp_path: Path) -> None:
-    create_cassette(file := tmp_path / "new.jsonl", {})
+    begin(file := tmp_path / "new.jsonl", {})
     extra, received = (
         {"extra_content": {"signature": "s"}},
         {"content": None, "tool_calls": [{"id": None, "function": None, "type": None}]},
@@ -309,9 +356,9 @@ def test_what_came_is_recorded_as_it_came(tmp_path: Path) -> None:
     requests = [
         ChatRequest(({"role": "user", "content": "Hi"},), case=CaseKey("wild", "1", turn=turn)) for turn in range(2)
     ]
-    recording = RecordingModel(FakeModel(list(replies)), CassetteWriter(file, {}))
+    recording = RecordingModel(FakeModel(list(replies)), Replies(file, {}))
     assert [asyncio.run(recording.complete(request)) for request in requests] == replies
-    replay = ReplayModel(CassetteReader(file, {}), "m")
+    replay = ReplayModel(Cassette(file, {}), "m")
     assert [asyncio.run(replay.complete(request)) for request in requests] == replies
 
 
@@ -331,8 +378,8 @@ REPLY = ChatReply(
 
 def recorded(folder: Path) -> list[dict[str, Any]]:
     """The lines of a cassette with a reply, a list of tools and a result."""
-    create_cassette(file := folder / "whole.jsonl", {})
-    writer = CassetteWriter(file, {})
+    begin(file := folder / "whole.jsonl", {})
+    writer = Replies(file, {})
     box = RecordingToolBox(FakeBox(), writer)
 
     async def record() -> None:
@@ -347,7 +394,7 @@ def recorded(folder: Path) -> list[dict[str, Any]]:
 
 async def replayed_changed(file: Path, folder: Path) -> list[Any]:
     try:
-        reader = CassetteReader(file, {})
+        reader = Cassette(file, {})
     except UsageProblem as problem:
         return [problem]
     box = ReplayToolBox(reader)
@@ -423,7 +470,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         with pytest.raises(UsageProblem, match=why):
             recorded_settings(path)
         with pytest.raises(UsageProblem, match=why):
-            create_cassette(path, {})
+            begin(path, {})
 
 
 def test_a_tool_of_a_cassette_has_its_form(tmp_path: Path) -> None:
