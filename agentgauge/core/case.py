@@ -22,7 +22,6 @@ from agentgauge.core.chat import (
     Sampling,
     SimulatedUser,
 )
-from agentgauge.core.checkpoint import Checkpoint, CheckpointFile
 from agentgauge.core.errors import AgentGaugeError, ModelFault
 from agentgauge.core.redaction import redact
 from agentgauge.core.reply_ends import is_cut, limit_of
@@ -163,6 +162,16 @@ class Converse(Protocol):
     ) -> Conversation: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The result of a case's finished stages."""
+
+    output: Json
+    events: tuple[Event, ...]
+    usage: Usage
+    turn: int  # requests so far
+
+
 @dataclass(slots=True)
 class Case:
     """One attempt at one sample. It sends requests, calls tools, and keeps the events and the usage."""
@@ -178,7 +187,8 @@ class Case:
     loop: Converse | None = None
     readable: list[Path] | None = None  # what tools may read besides ``folder``; None: what is below the sample's root
     tools: Iterable[Callable[..., Any] | Mapping[str, Json] | Tool] = ()  # of ``converse``, where it is given none
-    checkpoint_file: CheckpointFile | None = None
+    resumed: Checkpoint | None = None  # of an earlier session, in which the case broke after it
+    on_checkpoint: Callable[[Checkpoint], None] | None = None
     checkpoint_output: Json | None = None  # what ``checkpoint`` was given, now or in an earlier run that broke later
     events: list[Event] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
@@ -189,7 +199,7 @@ class Case:
     _previous: dict[str, tuple[Message, ...]] = field(default_factory=dict)  # role → its last request
 
     def __post_init__(self) -> None:
-        if self.checkpoint_file and (found := self.checkpoint_file.read()):
+        if found := self.resumed:
             self.checkpoint_output, self.events, self.usage = found.output, list(found.events), found.usage
             self._turn = found.turn
 
@@ -197,8 +207,8 @@ class Case:
         """Store the result of a finished stage. If a fault ends the case later, a resumed run finds the result in
         ``checkpoint_output``, and the files in ``folder``, and does not repeat the stage."""
         self.checkpoint_output = output
-        if self.checkpoint_file:
-            self.checkpoint_file.write(Checkpoint(output, tuple(self.events), self.usage, self._turn))
+        if self.on_checkpoint:
+            self.on_checkpoint(Checkpoint(output, tuple(self.events), self.usage, self._turn))
 
     async def ask(
         self,

@@ -1,1 +1,1 @@
-"""Chat endpoints: requests, providers, retries and limits, files, cassettes, embedded models."""
+"""Chat endpoints: requests, providers, retries and limits, files, embedded models."""

@@ -22,6 +22,7 @@ from agentgauge.model.outage import outage_notes, outages
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.options import given, only_looks
 from agentgauge.replies.cache import PROBLEM, cache_notes
+from agentgauge.replies.stages import remove_stages
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import RUNNING, StopFile
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
@@ -238,6 +239,8 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     remove_running(folder.path)
     if all(case in outlines for case in state.plan):
         Suspects().write(folder.path)  # none are left
+        if all(outline.status in ("passed", "wrong") for outline in outlines.values()):
+            remove_stages(folder.path)
     state.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
     try:
         state.summary = summarize(

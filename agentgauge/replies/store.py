@@ -15,8 +15,10 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from errno import EINVAL
 from operator import itemgetter
 from pathlib import Path
+from stat import S_ISREG
 from threading import Lock
 from typing import Any
 
@@ -107,9 +109,11 @@ class Replies:
             if self._writable is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._writable = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            if not (size := os.fstat(self._writable).st_size):
+            if not S_ISREG((found := os.fstat(self._writable)).st_mode):
+                raise OSError(EINVAL, "it is no plain file", str(self.path))
+            if not found.st_size:
                 line = header({}) + line
-            elif os.pread(self._writable, 1, size - 1) != b"\n":
+            elif os.pread(self._writable, 1, found.st_size - 1) != b"\n":
                 line = b"\n" + line
             append_whole(self.path, self._writable, line)
 

@@ -12,6 +12,7 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, cannot_write
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record, Usage
+from agentgauge.replies.stages import Stages
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.coordination.stopping import RunningFile, RunningWork, StopFile
@@ -83,6 +84,7 @@ class CaseRunner:
         program = settings.program
         logs = self.folder.path / "logs" / "agent"
         self._agent = ProgramAgent(program, logs, settings.in_flight) if program else None
+        self._stages = Stages(self.folder)
         self._solver = Solver(
             settings=CaseSettings(
                 dialect=settings.dialect,
@@ -94,6 +96,7 @@ class CaseRunner:
                 live=not (settings.record or settings.replay),
             ),
             folder=self.folder,
+            stages=self._stages,
             worker=worker.name,
             similarity=self._clients.similarity(),
             configs={name: config_fingerprint(settings, find_task(name)) for name in tasks},
@@ -196,6 +199,7 @@ class CaseRunner:
         self._waiting.write(0, tokens=self._clients.tokens())  # nothing runs here any more
         self._appender.close()
         self._running.close()
+        self._stages.close()
         if self._outside:
             self._outside.close()
 

@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from agentgauge.agent.loop import converse
 from agentgauge.core.capabilities import Agent, ExternalAgents, Similarity
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel
-from agentgauge.core.checkpoint import CheckpointFile
 from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, advice, is_disk_full, refusal
 from agentgauge.core.index import Index, Row
@@ -30,6 +30,7 @@ from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.tracebacks import mistake_behind, place_of
 from agentgauge.core.types import MOST, ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript, Usage
+from agentgauge.replies.stages import Stages
 from agentgauge.run.thread_pools import in_thread_pool
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
@@ -64,6 +65,7 @@ class Solver:
 
     settings: CaseSettings
     folder: RunFolder
+    stages: Stages
     worker: str
     similarity: Mapping[str, str]  # task name → similarity backend, ``BACKEND@URL`` where a server compares texts
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
@@ -78,7 +80,7 @@ class Solver:
 
     def remove_checkpoint(self, case: CaseId) -> None:
         if self.earlier or case in self.checkpoints:
-            self.folder.checkpoint_file(*case).unlink(missing_ok=True)
+            self.stages.drop(case, self.configs[case[0]])
             self.checkpoints.discard(case)
 
     async def solve(self, planned: Planned) -> Record:
@@ -119,14 +121,10 @@ class Solver:
 
     def open_case(self, planned: Planned, sample: Sample) -> Case:
         """The case that a task works with. Must be called inside the event loop."""
-        checkpoint_file = CheckpointFile(
-            self.folder.checkpoint_file(*planned.id),
-            self.configs[planned.task.name],
-            self._placeholders(sample),
-            fresh=not self.earlier,
-        )
+        place = (planned.id, self.configs[planned.task.name], self._placeholders(sample))
+        resumed = self.stages.find(*place) if self.earlier else None
         folder = self.folder.files(*planned.id)
-        if self.earlier and checkpoint_file.read() is None and folder.exists():
+        if self.earlier and resumed is None and folder.exists():
             shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
         return Case(
             sample=sample,
@@ -138,7 +136,8 @@ class Solver:
             loop=converse,
             toolbox=self.boxes(planned.task),
             folder=folder,
-            checkpoint_file=checkpoint_file,
+            resumed=resumed,
+            on_checkpoint=partial(self.stages.keep, *place),
         )
 
     def transcript(self, case: Case, output: Json, seconds: float) -> Transcript:

@@ -8,7 +8,7 @@
     left-out.jsonl  lines that were found and do not count: damaged ones, and records of other settings
     outside/        <worker>.jsonl: what a project's own tests asked while none of them was running
     files/          what tools produced, by task and sample
-    stages/         checkpoints of unfinished cases
+    stages.jsonl    checkpoints of unfinished cases
 
 Workers append whole lines with one ``os.write`` to a file of their own, so a killed worker loses nothing that it had
 finished and tears no line of another's.
@@ -214,14 +214,6 @@ class RunFolder:
     def files(self, task: str, sample: str, attempt: int) -> Path:
         """The folder of files that a case's tools produce. Made when a tool first writes there."""
         return self.path.joinpath("files", task, f"{sample_name(sample)}-a{attempt}")
-
-    @property
-    def checkpoints(self) -> Path:
-        """The folder of the checkpoints of unfinished cases. Made with the first one."""
-        return self.path / "stages"
-
-    def checkpoint_file(self, task: str, sample: str, attempt: int) -> Path:
-        return self.path.joinpath("stages", task, f"{sample_name(sample)}-a{attempt}.json")
 
     # -- reading
 

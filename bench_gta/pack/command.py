@@ -50,7 +50,7 @@ from bench_gta.pack.run import (
 )
 from bench_gta.pack.score import score
 from bench_gta.pack.task_folder import escaped
-from bench_gta.workflow.judge import USER
+from bench_gta.workflow.judgements import USER
 from bench_gta.workflow.metrics import THRESHOLD
 
 LONGEST = 30 * 24 * 3600.0  # seconds for one task

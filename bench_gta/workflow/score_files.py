@@ -21,15 +21,14 @@ from bench_gta.workflow import data, prompts, run, tree
 from bench_gta.workflow.judge import (
     RULES,
     UPSTREAM_TEMPERATURE,
-    USER,
     Delivery,
     Judge,
     ModelJudge,
     RulesJudge,
-    open_judgements,
     scored,
     shown_file,
 )
+from bench_gta.workflow.judgements import USER, open_judgements
 from bench_gta.workflow.metrics import figures
 from bench_gta.workflow.rendering import flatten
 from bench_gta.workflow.score import Thresholds, detail, failed, run_result, score_output

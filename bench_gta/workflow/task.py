@@ -47,7 +47,8 @@ from bench_gta.atomic.prompts import load_prompts
 from bench_gta.tools import WORKFLOW_CATEGORIES, GtaTools
 from bench_gta.workflow import data, prompts, rules
 from bench_gta.workflow.data import files_of, resolve
-from bench_gta.workflow.judge import NONE, RULES, USER, Judge, ModelJudge, RulesJudge, check_of, open_judgements, scored
+from bench_gta.workflow.judge import RULES, Judge, ModelJudge, RulesJudge, check_of, scored
+from bench_gta.workflow.judgements import NONE, USER, Judgements, open_judgements
 from bench_gta.workflow.metrics import (
     COLUMNS,
     COUNTS,
@@ -194,6 +195,7 @@ class Workflow(
         self.judge = RULES
         self.votes = 1
         self.cache = USER
+        self.judgements = Judgements(None)  # until ``configure``
         self.thresholds = Thresholds()
         self.usual = OURS
 
@@ -201,7 +203,7 @@ class Workflow(
         self.judge = str(chosen[JUDGE.name])
         self.votes = _whole(VOTES.name, str(chosen[VOTES.name]))
         self.cache = str(chosen[CACHE.name])
-        open_judgements(self.cache)  # whether it can be one
+        self.judgements = open_judgements(self.cache)
         self.thresholds = Thresholds(*(_score(option.name, str(chosen[option.name])) for option in (LEAF, ROOT)))
         self.usual = PAPER if chosen[SAMPLING.name] == "paper" else OURS
 
@@ -229,7 +231,7 @@ class Workflow(
             reported=case.reported_of(JUDGE.name),
             votes=self.votes,
             released=case.settings.scoring == "parity",
-            judgements=open_judgements(self.cache if case.settings.live else NONE),
+            judgements=self.judgements if case.settings.live else None,
         )
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:

@@ -19,6 +19,7 @@ from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge.core.text import digest
 from agentgauge.core.tools import not_ready, united, without_devices
 from agentgauge.data.find import find_data, find_used_data
+from agentgauge.replies.stages import Stages
 from agentgauge.run.shards.together import check_together
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
@@ -40,6 +41,7 @@ class ShardFolder:
         self.about: Mapping[str, Any] = self.folder.read_json("run.json")
         self.summary: Mapping[str, Any] = self.folder.read_json("summary.json")
         self.plan: Mapping[CaseId, str] = self.folder.plan()
+        self.stages = Stages(self.folder)
         self.sources = [self.folder, RunFolder(RunFiles(path, self.about).folder)]
         """Folders with the files of tools: this run's, or that of the run that this one scored again."""
         self.has_files = any((source.path / "files").exists() for source in self.sources)
@@ -238,11 +240,14 @@ def _copy(
                 shutil.copyfileobj(source, copy)
     known = [case for case in plan if case in chosen]
     target.write_records([chosen[case][1] for case in known + sorted(chosen.keys() - set(known))])
-    for case, (shard, _) in chosen.items():
+    stages = Stages(target)
+    for case, (shard, outline) in chosen.items():
         if shard.has_files:
             _link(shard.files(case), target.files(*case))
-        if shard.folder.checkpoints.exists():
-            _link(shard.folder.checkpoint_file(*case), target.checkpoint_file(*case))
+        if outline.status not in ("passed", "wrong"):
+            stages.take(shard.stages, case, shard.about["configs"].get(case[0], ""))
+    for one in (stages, *(shard.stages for shard in shards)):
+        one.close()
 
 
 def _link(source: Path, target: Path) -> None:

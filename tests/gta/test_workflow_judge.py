@@ -14,7 +14,8 @@ import pytest
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import AgentGaugeError, DataProblem, Fault, UsageProblem
-from bench_gta.workflow.judge import NONE, Delivery, ModelJudge, scored
+from bench_gta.workflow.judge import Delivery, ModelJudge, scored
+from bench_gta.workflow.judgements import NONE
 from bench_gta.workflow.prompts import JUDGE, load_template, version
 from bench_gta.workflow.score_files import make_judge
 from tests.model import fault_server as serve

@@ -25,6 +25,7 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.spec import Api
 from agentgauge.model.transport.base import Answer, Outgoing
+from agentgauge.replies.stages import Stages
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.store import RunFolder
 from tests.model.mutating import mutated, written
@@ -171,6 +172,7 @@ def solved(setting: Setting, fuzz: Fuzz, folder: Path, patch: pytest.MonkeyPatch
         solver = Solver(
             settings=CaseSettings(dialect=setting.dialect, scoring=setting.scoring),
             folder=RunFolder(folder),
+            stages=Stages(RunFolder(folder)),
             worker="main",
             similarity={case.task.name: "trigram"},
             configs={case.task.name: "c"},

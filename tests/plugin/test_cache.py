@@ -53,7 +53,7 @@ def test_the_second_run_sends_nothing_and_says_so(project, endpoint):
     first = run(project, endpoint.url, "one")
     again = run(project, endpoint.url, "two", "-n", "2", "-v")
     assert len(endpoint.requests) == 6
-    assert "--cache" not in told(first) and not set(CACHED) & set(usage(project, "one"))
+    assert "answered by --cache" not in told(first) and not set(CACHED) & set(usage(project, "one"))
     assert without_cost(summary(project.path / "one")) == without_cost(summary(project.path / "two"))
     paid, free = usage(project, "one"), usage(project, "two")
     assert (paid["usd"], free["usd"]) == (pytest.approx(COST), 0.0)
@@ -74,12 +74,12 @@ def test_events_page_and_rows_show_the_first_seconds(project, endpoint, monkeypa
     took = {one["sample"]: one["transcript"]["events"][0]["seconds"] for one in records(project.path / "one")}
     for one in records(project.path / "two"):
         (event,) = one["transcript"]["events"]
-        assert event["detail"]["cached"] == pytest.approx(took[one["sample"]], abs=0.002)
+        assert event["detail"]["cached"] == pytest.approx(took[one["sample"]], abs=0.05)
         assert event["seconds"] <= one["transcript"]["seconds"]
     page = project.path / "two" / "report.html"
     times = page_data(page, "times")
     assert times["cached"] == 6 and times["latency"]["case"] == {}
-    assert times["latency"]["model"]["m"][-1] == pytest.approx(max(took.values()), abs=0.002)
+    assert times["latency"]["model"]["m"][-1] == pytest.approx(max(took.values()), abs=0.05)
     assert all(isinstance(case["seconds"][0], list) for chunk in chunks(page) for case in chunk)
     found = read_run(project.path / "two")
     assert [sample.cached_requests for sample in found.samples] == [1] * 6

@@ -20,6 +20,7 @@ from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Score
+from agentgauge.replies.stages import Stages
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
@@ -81,6 +82,7 @@ def solve(tmp_path: Path):
         solver = Solver(
             CaseSettings("native", "parity"),
             folder,
+            Stages(folder),
             "main",
             {task.name: ""},
             {task.name: "c"},

@@ -68,9 +68,8 @@ def test_the_oracle_solves_every_task_with_real_tools(tmp_path, selection):
         for path in record["transcript"]["output"]["delivered"]
     }
     assert {".pdf", ".docx", ".pptx", ".xlsx", ".csv", ".html", ".png", ".mp4"} <= delivered
-    assert not list((tmp_path / "run" / "files").rglob("*.judge")) and not list(
-        (tmp_path / "run" / "stages").rglob("*.json")
-    )
+    assert not list((tmp_path / "run" / "files").rglob("*.judge"))
+    assert not (tmp_path / "run" / "stages.jsonl").exists()
 
 
 def test_an_exported_run_is_judged_again_wherever_it_lies(tmp_path, capsys):
@@ -97,7 +96,8 @@ def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_lea
         output = run_judged(server.url, "--judge-model", "seer", "--run-dir", "run", cwd=tmp_path, status=1)
         assert len(server.asked) == 4 and "judge" in output
         (broken,) = records(tmp_path / "run")
-        assert (broken["status"], len(list((tmp_path / "run" / "stages").rglob("*.json")))) == ("broken", 1)
+        kept = (tmp_path / "run" / "stages.jsonl").read_text().splitlines()
+        assert (broken["status"], len(kept)) == ("broken", 2)  # with the header
         asked = [event for event in broken["transcript"]["events"] if event["name"] == "oracle"]
         server.answers = [seen, words(6)]
         server.server.requests.clear()
