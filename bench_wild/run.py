@@ -344,7 +344,7 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
                 if not (sent.refusal and fault.cause == "http 400"):
                     raise
                 return ModelAnswer(None, None, refused=sent.refusal)
-        seconds = round(time.monotonic() - clock, 3)
+        seconds = round(time.monotonic() - clock if reply.cached is None else reply.cached, 3)
         written.append(reply.words)
         reply = parse_reply(format, reply, tools, tolerant=tolerant) if format else reply
         return answer_of(reply, len(written), written=format is not None, tolerant=tolerant, seconds=seconds)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -16,9 +18,10 @@ from agentgauge.core.errors import ToolUnavailable, UsageProblem
 from agentgauge.core.files import write_whole
 from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import without_logins
+from agentgauge.core.tools import cards_of
 from agentgauge.data.fetch.dataset import NOTE
 from agentgauge.sandbox import check_minimum
-from tool_impls.base import DISABLED, READY, UNAVAILABLE, BenchTool, works
+from tool_impls.base import DISABLED, READY, REPEATABLE, UNAVAILABLE, BenchTool, works
 from tool_impls.devices import AUTO, CPU, DEVICE, Gpu, has_gpu, kind, names, placed, seen
 from tool_impls.registry import BACKENDS, TOOLS
 from tool_impls.settings import Option, ToolSettings
@@ -164,6 +167,32 @@ def fingerprints(
     where = {name: {"device": device} for name, device in (devices or {}).items()}
     states = check(settings, names)
     return {name: _fingerprint(name, state, settings) | where.get(name, {}) for name, state in states.items()}
+
+
+def served_fingerprints(
+    settings: ToolSettings, names: Iterable[str], devices: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """``fingerprints``, and for each tool whose results may be kept REPEATABLE: a digest of everything besides the
+    arguments of a call that determines them."""
+    found = fingerprints(settings, names, devices)
+    for name, fingerprint in found.items():
+        if TOOLS[name].is_repeatable(settings):
+            with suppress(OSError):  # code or weights that cannot be read: the tool will say so
+                fingerprint[REPEATABLE] = _identity(name, fingerprint)
+    return found
+
+
+def _identity(name: str, fingerprint: Mapping[str, Any]) -> str:
+    """A fingerprint says less: it lacks the code of AgentGauge and of the tool's own package, the packages that the
+    tool does not name, and the interpreter. Of the devices the cards count. Raises OSError."""
+    classes = [base for base in TOOLS[name].__mro__ if issubclass(base, BenchTool)]  # others are of installed packages
+    tops = {"agentgauge", *(base.__module__.partition(".")[0] for base in classes)}
+    modules = [sys.modules[top] for top in sorted(tops)]
+    code = [Path(path) for module in modules for path in getattr(module, "__path__", None) or [module.__file__ or ""]]
+    installed = {found.name for folder in map(Path, sys.path) for found in folder.glob("*-info")}
+    told = {key: value for key, value in fingerprint.items() if key != DEVICE.name}
+    parts = [told, _remembered(tuple(code)), sorted(installed), sys.version, platform.machine(), cards_of(fingerprint)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def look_up_packages() -> None:

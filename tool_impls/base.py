@@ -20,6 +20,11 @@ READY, BASIC, SUBSTITUTE, DISABLED, UNAVAILABLE = "ready", "basic", "substitute"
 but with something else than its official form would use; ``unavailable: <the setting that would help>`` does not."""
 
 
+REPEATABLE = "repeatable"
+"""Key of ``/tools``: what determines the results of a tool besides arguments, where they may be kept. No part of its
+fingerprint: a run may be resumed after an update of packages."""
+
+
 class ToolTimeout(ToolError, TimeoutError):
     """A call took too long. The server answers 408 rather than 400."""
 
@@ -99,6 +104,13 @@ class BenchTool(ABC):
     def lacks_gpu(cls, settings: ToolSettings) -> str:
         """Why its model runs on the processor only, and what would help; empty where it can use a GPU."""
         return ""
+
+    @classmethod
+    def is_repeatable(cls, settings: ToolSettings) -> bool:
+        """Whether results may be kept for equal calls: of pure tools without a service and without weights on the hub,
+        because what lies behind such a name may change."""
+        tables = [settings.tables.get(table, {}) for table in cls.tables]
+        return cls.pure and not any(table.get("url") or table.get("allow_download") for table in tables)
 
     def together(self, device: str) -> int:
         """Calls that work at a time in a process on this device, of those that it takes; the time of one that waits for

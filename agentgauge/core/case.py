@@ -43,15 +43,16 @@ class CaseClock:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self.now = now
-        self._seconds: dict[Kind, float] = dict.fromkeys(KINDS, 0.0)
+        self._seconds: dict[str, float] = dict.fromkeys(KINDS, 0.0)
         self._active: Counter[Kind] = Counter()
         self._since = now()
+        self.cached = 0.0  # seconds that replies and results of --cache did take when they were first given
 
     @property
-    def seconds(self) -> Mapping[Kind, float]:
-        """Until now, by kind."""
+    def seconds(self) -> Mapping[str, float]:
+        """Until now, by kind; and ``cached``, which is no part of the case, where there is any."""
         self._add(0)
-        return dict(self._seconds)
+        return {**self._seconds, "cached": self.cached} if self.cached else dict(self._seconds)
 
     @contextmanager
     def at(self, kind: Kind) -> Iterator[Exchange]:
@@ -99,6 +100,12 @@ class Exchange:
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("agentgauge_exchange", default=None)
+
+
+def exchange_seconds() -> float:
+    """Those of the request that is being made, until now and without waiting for slots; 0 outside of one."""
+    exchange = _CURRENT.get()
+    return exchange.seconds() if exchange else 0.0
 
 
 @contextmanager
@@ -269,6 +276,7 @@ class Case:
             detail["reasoning"] = reply.reasoning
         if reply.observed:
             detail["observed"] = dict(reply.observed)
+        self._note_cached(detail, reply.cached)
         self.events.append(_event("model", model.name, exchange, detail))
         return reply
 
@@ -334,8 +342,15 @@ class Case:
             replace(output, content=redact(output.content)) if output.type == "text" else output for output in outputs
         )
         detail["result"] = [{"type": output.type, "content": output.content} for output in result]
+        self._note_cached(detail, result[0].cached if result else None)
         self.events.append(_event("tool", name, exchange, detail))
         return result
+
+    def _note_cached(self, detail: dict[str, Any], seconds: float | None) -> None:
+        """``seconds``: of the first answer, where it is given again."""
+        if seconds is not None:
+            detail["cached"] = round(seconds, 3)
+            self.clock.cached += seconds
 
     async def settled(self) -> None:
         """Wait for requests that ``run`` has sent at the same time as the one that ended it: they are paid for."""

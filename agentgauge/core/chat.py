@@ -130,6 +130,8 @@ class ChatReply:
     max_tokens: int | None = field(default=None, compare=False)  # the limit that the request set; None: it set none
     observed: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """What the answer shows of its endpoint, for the case's log: see agentgauge.model.observed."""
+    cached: float | None = field(default=None, compare=False)
+    """Of a reply from the folder of ``--cache``: the seconds that the endpoint took for it; None: it was asked now."""
 
     @property
     def message(self) -> dict[str, Any]:

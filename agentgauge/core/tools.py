@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, cast, get_args
+from typing import Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
 from urllib.parse import unquote
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.types import Json
 
 # -- JSON schemas of tools, as people write them: references, tuples, and lists of types.
 
@@ -147,10 +148,12 @@ OutputType = Literal["text", "image", "audio", "video", "file"]
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types."""
+    """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types. ``cached``:
+    of a result from the folder of ``--cache`` the seconds that the tool took for it; None: it was called now."""
 
     type: OutputType
     content: str
+    cached: float | None = field(default=None, compare=False)
 
 
 def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -212,6 +215,26 @@ class ToolBox(Protocol):
         """
 
     async def close(self) -> None: ...
+
+
+class ResultStore(Protocol):
+    """Results of earlier calls, for later ones: the folder of ``--cache``."""
+
+    def key_of(self, content: Json) -> str:
+        """The key of everything that determines a result."""
+
+    def find(self, key: str) -> Mapping[str, Any] | None:
+        """What was kept last under a key; None where nothing was."""
+
+    def keep(self, key: str, outcome: Mapping[str, Json], about: Mapping[str, Json]) -> None:
+        """``about``: for people. Raises nothing."""
+
+
+@runtime_checkable
+class CachingToolBox(ToolBox, Protocol):
+    """A ToolBox that can answer calls of deterministic tools with results of earlier calls."""
+
+    results: ResultStore | None
 
 
 # -- Where the models of a run's tools ran, as its records tell it.

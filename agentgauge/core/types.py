@@ -6,7 +6,7 @@ All of them are frozen and made of plain data, so that they can cross process bo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +39,9 @@ class Usage:
     cache_write_tokens: int = 0  # of the prompt tokens: written to the provider's cache
     reasoning_tokens: int = 0  # of the completion tokens
     estimated_requests: int = 0  # of the requests: their tokens are estimated, in whole or in part
+    cached_requests: int = 0  # of the requests: answered from the folder of --cache, and not sent
+    saved_tokens: int = 0  # of the prompt and completion tokens: those of cached requests
+    saved_usd: float = 0.0  # beside ``usd``: what the cached requests did cost when they were sent
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -50,16 +53,32 @@ class Usage:
             self.cache_write_tokens + other.cache_write_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
             self.estimated_requests + other.estimated_requests,
+            self.cached_requests + other.cached_requests,
+            self.saved_tokens + other.saved_tokens,
+            self.saved_usd + other.saved_usd,
         )
 
     def __sub__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, each.name) - getattr(other, each.name) for each in fields(Usage)))
 
+    @property
+    def paid_tokens(self) -> int:
+        """The tokens that this run has sent and received."""
+        return self.prompt_tokens + self.completion_tokens - self.saved_tokens
+
+    def from_cache(self) -> Usage:
+        """The usage of an answer, where it is given again: nothing is paid."""
+        tokens, first = self.prompt_tokens + self.completion_tokens, self.usd + self.saved_usd
+        return replace(self, usd=0.0, cached_requests=self.requests, saved_tokens=tokens, saved_usd=first)
+
     def to_json(self) -> dict[str, Json]:
-        """Its fields; without ``estimated_requests`` where none is."""
+        """Its fields; without ``estimated_requests`` where none is, and without those of a cache where none was
+        used."""
         found = _fields(self)
         if not self.estimated_requests:
             del found["estimated_requests"]
+        if not self.cached_requests:
+            del found["cached_requests"], found["saved_tokens"], found["saved_usd"]
         return found
 
 
@@ -88,8 +107,8 @@ class Event:
     start: float  # seconds since the epoch
     seconds: float  # without waiting for slots
     # model: messages (new ones only), reply, finish_reason, max_tokens of a reply that was cut, role if any, observed
-    # (see agentgauge.model.observed);
-    # tool: arguments, result; cached in runs of before, whose tool servers kept results
+    # (see agentgauge.model.observed); tool: arguments, result; both: cached, the seconds of the first answer, where the
+    # reply or result is from the folder of --cache
     detail: Mapping[str, Json]
     error: str | None = None  # the message that the model got, or the fault
 
@@ -108,7 +127,8 @@ class Transcript:
     seconds: float = 0.0
     seed: int = 0
     # seconds by what was waited for: "slots", "endpoint", "tools" (see agentgauge.core.case), which are parts of
-    # ``seconds``, and "scoring", which follows; empty in records of earlier versions
+    # ``seconds``, and "scoring", which follows; "cached": what replies and results of --cache did take when they were
+    # first given, no part of ``seconds``; empty in records of earlier versions
     times: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -28,6 +28,7 @@ from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_state import SELECTION, RunState, sum_up
 from agentgauge.replies import recording
+from agentgauge.replies.cache import PROBLEM, check_cache
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.stopping import RUNNING, Interrupts, RunningFile, RunningWork
@@ -176,8 +177,10 @@ class Controller:
                 f"--dist {dist} would run {what} more than once; accepted are {', '.join(MODES)} (-n by itself means"
                 " load)"
             )
-        for left in (STOP, RUNNING, SLOTS, WAITING, RATES, OUTAGES):
+        for left in (STOP, RUNNING, SLOTS, WAITING, RATES, OUTAGES, PROBLEM):
             (self.folder.path / left).unlink(missing_ok=True)
+        if self.settings.cache and not self.settings.launch:  # on a node it may be another folder
+            check_cache(self.settings.cache)
         state.tools, state.sandbox = check(self.settings, state.plan)
         configs = {task: config_fingerprint(self.settings, find_task(task)) for task, _, _ in state.plan}
         if self.settings.assignment:

@@ -25,7 +25,7 @@ SHORT_NAMES = "agentgauge_short_options"
 """The setting of pytest's configuration file that switches ``--model`` and the other short names off."""
 
 
-_PATHS = ("--data", "--run-dir", "--resume", "--rescore", "--record", "--replay", "--prompts")
+_PATHS = ("--data", "--run-dir", "--resume", "--rescore", "--record", "--replay", "--cache", "--prompts")
 """Options whose value may be an existing path."""
 
 _PROJECT_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")

@@ -21,6 +21,7 @@ from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.outage import outage_notes, outages
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.options import given, only_looks
+from agentgauge.replies.cache import PROBLEM, cache_notes
 from agentgauge.replies.stages import remove_stages
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import RUNNING, StopFile
@@ -228,8 +229,8 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     from agentgauge_reports.run import sum_up as summarize
 
     settings, folder = state.settings, state.folder
-    state.notes += outage_notes(outages(folder.path, time.time()))
-    for left in (RUNNING, SLOTS, WAITING, RATES, OUTAGES):
+    state.notes += [*outage_notes(outages(folder.path, time.time())), *cache_notes(folder.path)]
+    for left in (RUNNING, SLOTS, WAITING, RATES, OUTAGES, PROBLEM):
         (folder.path / left).unlink(missing_ok=True)
     folder.free_reserve()
     tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in state.plan)]

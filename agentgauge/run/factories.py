@@ -15,7 +15,7 @@ from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.tools import ToolBox
+from agentgauge.core.tools import CachingToolBox, ToolBox
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.batch import Counts
 from agentgauge.model.open_requests import OpenRequests
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agentgauge.model.embedded.model import EmbeddedModel
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
+    from agentgauge.replies.cache import Cache
     from agentgauge.replies.recording import Cassette
     from agentgauge.replies.store import Replies
 
@@ -63,6 +64,7 @@ class Clients:
         self._requests = OpenRequests()
         self._models: dict[str, ChatModel] = {}
         self._boxes: dict[str, ToolBox | None] = {}
+        self._caches: dict[str, Cache] = {}
         self._cassette: Cassette | None = None  # that is replayed
         self._recording: Replies | None = None
 
@@ -143,12 +145,13 @@ class Clients:
         for client in (*self._models.values(), *self._boxes.values()):
             if client is not None:
                 await client.close()
-        for file in (self._cassette, self._recording):
+        for file in (self._cassette, self._recording, *self._caches.values()):
             if file is not None:
                 file.close()
         drop_waiting()
 
     def _make_model(self, role: str) -> ChatModel:
+        from agentgauge.replies.cache import REPLIES, CachedModel
         from agentgauge.replies.recording import RecordingModel, ReplayModel
 
         if self._settings.replay:
@@ -162,6 +165,8 @@ class Clients:
         else:
             spec = replace(spec, reported=reported_names(self._folder.path).get(role))
             model = self._batch_model(spec) or self._live_model(spec, on_reply)
+            if self._settings.cache:  # an embedded model answers by the case, and costs nothing
+                model = CachedModel(model, self._cache(REPLIES), on_reply)
         if self._settings.record:
             model = RecordingModel(model, self._recorded(self._settings.record))
         return model
@@ -207,16 +212,28 @@ class Clients:
         return model
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
+        from agentgauge.replies.cache import RESULTS
         from agentgauge.replies.recording import RecordingToolBox, ReplayToolBox
 
         if self._settings.replay:
             return ReplayToolBox(self._replayed(self._settings.replay))
         box = task.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
+        if self._settings.cache and isinstance(box, CachingToolBox):
+            box.results = self._cache(RESULTS)
         if self._settings.record:
             box = RecordingToolBox(box, self._recorded(self._settings.record))
         if self._settings.tool_server:
             return box
         return PendingToolBox(box, lambda: self.on_rest and self.on_rest())
+
+    def _cache(self, name: str) -> Cache:
+        """One for all models, and one for all tools: each indexes its whole file."""
+        from agentgauge.replies.cache import Cache
+
+        if name not in self._caches:
+            assert self._settings.cache is not None
+            self._caches[name] = Cache(self._settings.cache, name, self._placeholders(), self._folder.path)
+        return self._caches[name]
 
     def _replayed(self, path: Path) -> Cassette:
         """One for the models and the tools: it indexes the whole file."""

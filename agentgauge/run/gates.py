@@ -38,8 +38,8 @@ class Budget:
     limit: float
 
     def amount(self, usage: Usage) -> float:
-        """Dollars or tokens; 0 for a budget of time."""
-        return {"usd": usage.usd, "tok": usage.prompt_tokens + usage.completion_tokens, "s": 0.0}[self.unit]
+        """Dollars or tokens that this run has paid; 0 for a budget of time."""
+        return {"usd": usage.usd, "tok": usage.paid_tokens, "s": 0.0}[self.unit]
 
     def spent(self, usage: Usage, seconds: float) -> str | None:
         """Why the run must stop, or None."""

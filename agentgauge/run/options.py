@@ -78,6 +78,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--replay": described(
         "FILE", "answer from a cassette; an exchange that the cassette lacks is an error, never a live call"
     ),
+    "--cache": described(
+        "DIR",
+        "folder of replies of models, and of results of deterministic tools, that runs share: the same request is not"
+        " paid twice (default: none)",
+    ),
     "--prompts": described(
         "DIR",
         "folder of texts that replace AgentGauge's own prompts, such as a judge's (default: [prompts] of"

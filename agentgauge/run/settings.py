@@ -35,7 +35,7 @@ from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS, first
 from agentgauge.replies.recording import recorded_settings
 from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
-from agentgauge.run.gates import Budget, Gate, parse_budget, parse_gate
+from agentgauge.run.gates import Budget, Gate, Regression, parse_budget, parse_gate
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.options import DEFAULT_BATCH, DEFAULT_IN_FLIGHT, destination
 from agentgauge.run.shards.shard import Shard, chosen_shard
@@ -59,6 +59,8 @@ _EXCLUSIVE = (
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),
+    ("cache", "rescore", "a rescored run asks no model"),
+    ("cache", "replay", "a replayed run has all its replies from the cassette"),
     ("replay", "tool_server", "a replayed run calls no tool server"),
     ("agent", "batch", "an agent would wait up to a day for each reply"),
     ("batch", "replay", "a replayed run sends no requests"),
@@ -127,6 +129,7 @@ class Settings:
     rescore: Path | None
     record: Path | None
     replay: Path | None
+    cache: Path | None
     budget: Budget | None
     gates: tuple[Gate, ...]
     scoring: Scoring
@@ -206,12 +209,20 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
     secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())]
     shared = Shared.given()
     results = run_dir.parent if shared else run_dir  # those of the runs beside this one have gold, too
-    sandbox.hide([results, *secret])
+    cache = Path(option.cache).absolute() if option.cache else None
     named = dict.fromkeys(secret, "a data set") | {results: "the folder of the run"}
+    named |= {cache: "the folder of --cache"} if cache else {}
+    sandbox.hide(list(named))
     agent, program = read_agent(option, earlier, file, named)
     if agent and dialect != "native":
         raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
     budget = shared.budget if shared else option.budget
+    gates = tuple(parse_gate(text, columns) for text in option.gate or resumed.get("gates", ()))
+    if cache and (tests := [gate.text for gate in gates if isinstance(gate, Regression)]):
+        raise UsageProblem(
+            f"--cache and --gate {tests[0]!r} cannot be used together: replies from the cache may be those of the other"
+            " run, so that their difference says nothing of how replies vary; leave one of the two out"
+        )
     return Settings(
         model=model,
         spec=spec,
@@ -234,8 +245,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         rescore=Path(option.rescore).absolute() if option.rescore else None,
         record=Path(option.record).absolute() if option.record else None,
         replay=Path(option.replay).absolute() if option.replay else None,
+        cache=cache,
         budget=parse_budget(budget) if budget else None,
-        gates=tuple(parse_gate(text, columns) for text in option.gate or resumed.get("gates", ())),
+        gates=gates,
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
         options=options,

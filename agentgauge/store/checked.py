@@ -106,6 +106,9 @@ class UsagePart(TypedDict):
     cache_write_tokens: NotRequired[Count]
     reasoning_tokens: NotRequired[Count]
     estimated_requests: NotRequired[Count]
+    cached_requests: NotRequired[Count]
+    saved_tokens: NotRequired[Count]
+    saved_usd: NotRequired[Positive]
 
 
 class ScorePart(_Open):
@@ -383,8 +386,11 @@ class SumPart(_Open, total=False):
     cache_write_tokens: Count
     reasoning_tokens: Count
     estimated_requests: Count
+    cached_requests: Count
+    saved_tokens: Count
+    saved_usd: Positive
     usd_per_passed: Positive | None
-    times: dict[Literal["working", "slots", "endpoint", "tools", "scoring"], Seconds]
+    times: dict[Literal["working", "slots", "endpoint", "tools", "scoring", "cached"], Seconds]
     outside_tests: UsagePart
 
 

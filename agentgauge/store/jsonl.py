@@ -56,7 +56,7 @@ class Line:
     size: int
     status: Status
     at: float  # seconds since the epoch
-    tokens: int = 0  # of prompts and completions together
+    tokens: int = 0  # of prompts and completions together, without those of cached requests
     usd: float = 0.0
     seconds: float = 0.0
 
@@ -73,9 +73,8 @@ class Line:
     def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> Line:
         """The location and status of a record. ``data``: see ``outlined``."""
         usage, seconds = usage_of(data), data["transcript"]["seconds"] if data["transcript"] else 0.0
-        tokens = usage.prompt_tokens + usage.completion_tokens
         status: Status = intern(data["status"])  # type: ignore[assignment]
-        return cls(file, start, size, status, data["finished"], tokens, usage.usd, seconds)
+        return cls(file, start, size, status, data["finished"], usage.paid_tokens, usage.usd, seconds)
 
     def raw(self) -> bytes:
         descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
@@ -186,8 +185,8 @@ def usage_of(data: Mapping[str, Any]) -> Usage:
 # -- A case of a run in outline: how it ended, without its transcript, and where its record is.
 
 
-TIMES = ("slots", "endpoint", "tools", "scoring")
-"""What a case waited for: see Transcript."""
+TIMES = ("slots", "endpoint", "tools", "scoring", "cached")
+"""What a case waited for, and what cached answers did take: see Transcript."""
 
 
 @dataclass(slots=True)
@@ -220,6 +219,11 @@ class CaseOutline:
     def times(self) -> tuple[float, ...]:
         """Seconds of TIMES; empty for records of earlier versions."""
         return _PACKED.unpack(self.packed_times) if self.packed_times else ()
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether it had replies or results from a cache: its seconds are none of the model and the tools."""
+        return bool(self.packed_times) and self.times[TIMES.index("cached")] > 0
 
     @property
     def working(self) -> float:

@@ -38,9 +38,8 @@ class Appender:
         data = encoded_line(record)
         transcript = record.transcript
         usage, seconds = (transcript.usage, transcript.seconds) if transcript else (Usage(), 0.0)
-        tokens = usage.prompt_tokens + usage.completion_tokens
         start = self._add(data)
-        return Line(self._path, start, len(data), record.status, record.finished, tokens, usage.usd, seconds)
+        return Line(self._path, start, len(data), record.status, record.finished, usage.paid_tokens, usage.usd, seconds)
 
     def append_line(self, line: bytes) -> Line:
         """Append a line that another process has written. Raises one of UNREADABLE if the line is not a record."""

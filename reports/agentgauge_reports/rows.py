@@ -36,6 +36,7 @@ class SampleResult:
     prompt_tokens: int
     completion_tokens: int
     usd: float  # US dollars; 0 where the model's prices are not known
+    cached_requests: int  # of the requests: answered from the folder of --cache
     seconds: float
     working_seconds: float  # without waiting for slots; the same in runs of earlier versions
     finished: float  # seconds since the epoch; 0 where it is missing
@@ -54,6 +55,7 @@ class CallResult:
     role: str  # of a model other than the tested one: "judge"
     start: float  # seconds since the epoch
     seconds: float  # without waiting for slots
+    cached: float | None  # seconds of the first answer, where it came from the folder of --cache
     arguments: str | None  # of a tool's call, as JSON
     output: str  # the model's text, or the texts that the tool gave
     tool_calls: str | None  # that the model asked for, as JSON

@@ -257,8 +257,9 @@ def _usage(outlines: Collection[CaseOutline], outside: Usage) -> dict[str, Any]:
 
 
 def _times(outlines: Collection[CaseOutline]) -> dict[str, Any]:
-    """The seconds of all cases by what was waited for, and those without waiting for slots. Nothing where a case was
-    recorded by an earlier version, which does not tell them apart."""
+    """The seconds of all cases by what was waited for, and those without waiting for slots; and those that cached
+    answers did take at first, where there are any. Nothing where a case was recorded by an earlier version, which does
+    not tell them apart."""
     sums = dict.fromkeys(("working", *TIMES), 0.0)
     for outline in outlines:
         if outline.seconds:
@@ -267,14 +268,17 @@ def _times(outlines: Collection[CaseOutline]) -> dict[str, Any]:
             sums["working"] += outline.working
             for kind, seconds in zip(TIMES, times, strict=True):
                 sums[kind] += seconds
+    if not sums["cached"]:
+        del sums["cached"]
     return {"times": {kind: {"seconds": round(seconds, 3)} for kind, seconds in sums.items()}}
 
 
 def _spent(outlines: Collection[CaseOutline], more: Usage = Usage()) -> dict[str, Any]:  # noqa: B008 - frozen
-    """Requests, tokens and dollars of cases, and the dollars for each that passed."""
+    """Requests, tokens and dollars of cases, and the dollars for each that passed. The last counts what cached requests
+    did cost at first: a model does not become cheaper by a cache."""
     total = sum((outline.usage for outline in outlines), more)
     passed = sum(outline.status == "passed" for outline in outlines)
-    return {**total.to_json(), "usd_per_passed": total.usd / passed if passed else None}
+    return {**total.to_json(), "usd_per_passed": (total.usd + total.saved_usd) / passed if passed else None}
 
 
 def _incomplete_groups(data: DataSource, rows: Iterable[Row], there: Container[str]) -> set[str]:

@@ -358,12 +358,13 @@ def _costs(
     names = {title: [task.name for task in tasks] for title, tasks in benchmarks.items()}
     if full or len(names) == 1:
         names = {name: [name] for name in summary["tasks"]}
-    if summary["usage"].get("usd") and len(names) > 1:
+    if (summary["usage"].get("usd") or summary["usage"].get("saved_usd")) and len(names) > 1:
         rows = []
         for title, of in names.items():
             parts = [summary["tasks"][name] for name in of]
             usd, passed = sum(part["usage"]["usd"] for part in parts), sum(part["passed"] for part in parts)
-            rows.append((title, dollars(usd), dollars(usd / passed) if passed else "–"))
+            first = usd + sum(part["usage"].get("saved_usd", 0.0) for part in parts)
+            rows.append((title, dollars(usd), dollars(first / passed) if passed else "–"))
         yield from aligned([("", "cost", "per passed case"), *rows])
         yield ""
     spent = [cost(summary["usage"]), case_time(summary["usage"]) if full else ""]

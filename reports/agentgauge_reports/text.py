@@ -48,9 +48,11 @@ def dollars(usd: float) -> str:
 
 
 def cost(usage: Mapping[str, Any]) -> str:
-    """The cost of cases, and the share of tokens from the provider's cache; empty if neither is known."""
+    """The cost of cases, the share of tokens from the provider's cache, and what came from the cache of ``--cache``;
+    empty if none of it is known."""
     parts = []
-    if usd := usage.get("usd"):
+    first = usage.get("saved_usd", 0.0)
+    if (usd := usage.get("usd", 0.0)) or first:
         each = usage.get("usd_per_passed")
         estimated = usage.get("estimated_requests")  # runs of earlier versions do not have it
         what = f"cost: {'about ' if estimated else ''}{dollars(usd)}"
@@ -59,6 +61,10 @@ def cost(usage: Mapping[str, Any]) -> str:
             parts.append(f"the tokens of {estimated:,} of {usage['requests']:,} requests are estimated")
     if cached := usage.get("cached_tokens"):
         parts.append(f"{cached / usage['prompt_tokens']:.0%} of the prompt tokens came from the provider's cache")
+    if kept := usage.get("cached_requests"):
+        price = f", which first cost {dollars(first)}" if first else ""
+        counted = " (the cost per passed case counts it)" if first and each else ""
+        parts.append(f"{kept:,} of {usage['requests']:,} requests were answered by --cache{price}{counted}")
     return "; ".join(parts)
 
 
@@ -76,6 +82,8 @@ def case_time(usage: Mapping[str, Any]) -> str:
     if not (times := usage.get("times")):
         return ""
     parts = [f"{times[kind]['seconds']:.1f} s {what}" for kind, what in WAITS.items()]
+    if cached := times.get("cached"):
+        parts.append(f"what came from --cache first took {cached['seconds']:.1f} s")
     return f"working time summed over cases: {times['working']['seconds']:.1f} s; {', '.join(parts)}"
 
 

@@ -120,7 +120,12 @@ def test_the_estimate_counts_no_requests_to_a_judge(judge: str, requests: int) -
     spec, task = resolve("gpt-4o", environ=KEY), "mmau.math_standard"
     roles = {"--mmau-judge": spec} if judge == "gpt-4o" else {}
     settings: Any = SimpleNamespace(
-        spec=spec, roles=roles, roots={task: ROOT / "bench_mmau" / "mini"}, options={"--mmau-judge": judge}, resume=None
+        spec=spec,
+        roles=roles,
+        roots={task: ROOT / "bench_mmau" / "mini"},
+        options={"--mmau-judge": judge},
+        resume=None,
+        cache=None,
     )
     [line] = cost_lines(settings, [(task, str(number), 1) for number in range(10)])
     assert f"an estimate: {requests} requests with" in line

@@ -130,10 +130,10 @@ def mostly_broken_run(path: Path) -> Path:
     return path
 
 
-def page_data(page: Path) -> dict[str, Any]:
-    """What the page counts, without what depends on the clock."""
+def page_data(page: Path, element: str = "data") -> dict[str, Any]:
+    """What the page counts, without what depends on the clock; and that: the element ``times``."""
     found = re.search(
-        r'<script type="application/json" id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL
+        rf'<script type="application/json" id="{element}">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL
     )
     assert found
     data: dict[str, Any] = json.loads(found[1])

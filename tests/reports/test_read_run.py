@@ -124,7 +124,7 @@ def test_polars(folder: Path) -> None:
     samples = run.samples.to_polars()
     assert samples["passed"].to_list() == [True, True, False, None, None]
     assert samples.schema["labels"] == polars.List(polars.String)
-    assert run.calls.to_polars().shape == (6, 13)
+    assert run.calls.to_polars().shape == (6, 14)
     assert run.metrics.to_polars().filter(polars.col("is_headline"))["value"].to_list() == [50]
 
 

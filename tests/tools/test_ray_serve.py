@@ -24,6 +24,7 @@ from tests.tools.test_faults import Running
 from tests.tools.test_worker_pool import running
 from tool_impls import registry
 from tool_impls.availability import fingerprints
+from tool_impls.base import REPEATABLE
 from tool_impls.settings import ToolSettings
 
 TOKEN = "a-token-of-these-tests"
@@ -122,6 +123,8 @@ def test_states_and_fingerprints_are_those_of_the_replicas(server: Running) -> N
     assert {states[name] for name in f"{NASTY},Calculator,DrawBox".split(",")} == {"ready"}
     ours = OURS.split(",")
     shown = json.loads(get(server, "/tools")[1])
+    repeatable = {name for name in ours if shown[name].pop(REPEATABLE, None)}
+    assert repeatable == {name for name in ours if registry.TOOLS[name].pure}
     assert {name: shown[name] for name in ours} == fingerprints(
         ToolSettings(tables={"vision": {"weights": NOWHERE}}), ours
     )

@@ -20,7 +20,7 @@ from typing import Any
 from agentgauge.core.announcement import own_version
 from agentgauge.core.files import OwnFolder
 from tool_impls import registry
-from tool_impls.availability import check, fingerprints, places, shown, with_models
+from tool_impls.availability import check, places, served_fingerprints, shown, with_models
 from tool_impls.base import works
 from tool_impls.devices import AUTO, CPU, kind, seen
 from tool_impls.server.calls import CallAnswer, QueuedCall
@@ -150,7 +150,7 @@ class Replica:
 
     async def fingerprints(self) -> dict[str, dict[str, Any]]:
         devices = shown(self._places, self._there)
-        return await asyncio.to_thread(fingerprints, self._plan.settings, self._plan.tools, devices)
+        return await asyncio.to_thread(served_fingerprints, self._plan.settings, self._plan.tools, devices)
 
     async def check_health(self) -> None:
         """Serve calls it every few seconds. If the server was killed, this deletes its tools from the cluster."""

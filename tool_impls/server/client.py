@@ -24,11 +24,12 @@ from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable, UsageP
 from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.redaction import redact, redact_file, redacted, register
 from agentgauge.core.text import parse_json
-from agentgauge.core.tools import FILE_TYPES, Parameter, Tool, ToolOutput
+from agentgauge.core.tools import FILE_TYPES, Parameter, ResultStore, Tool, ToolOutput
 from tool_impls.arguments import named_files, plain_name
-from tool_impls.base import UNAVAILABLE
+from tool_impls.base import REPEATABLE, UNAVAILABLE
 from tool_impls.server import protocol
 from tool_impls.server.protocol import ProtocolError, RemoteTool, read_document
+from tool_impls.server.repeated_calls import Answer, RepeatedCalls
 
 if TYPE_CHECKING:
     import aiohttp
@@ -60,6 +61,9 @@ class ToolServerBox:
         self._session: aiohttp.ClientSession | None = None
         self._tools: Mapping[str, RemoteTool] | None = None
         self._discovery = asyncio.Lock()
+        self.results: ResultStore | None = None
+        """Where results of deterministic tools are kept, and looked up before a call."""
+        self._repeated: RepeatedCalls | None = None
 
     async def catalog(self) -> Mapping[str, Tool]:
         return {name: remote.tool for name, remote in (await self.remote_tools()).items()}
@@ -86,8 +90,7 @@ class ToolServerBox:
         if remote is None:
             raise ToolError(f"there is no tool {name!r}; known are {', '.join(self._tools or ())}")
         values, files = _form(remote.tool, arguments, (folder, *readable))
-        form = partial(encode_call, remote.tool, values, files)
-        status, reason, answer, kind, headers = await self._exchange("POST", remote.url, form)
+        (status, reason, answer, kind, headers), cached = await self._answered(remote, values, files)
         if status in MODEL_ERRORS:
             raise ToolError(f"the call of {name} failed: {reason}.\nResponse: {_detail_of(answer)!r}")
         if status != 200:
@@ -97,21 +100,31 @@ class ToolServerBox:
             results = [answer] if kind == protocol.RAW else protocol.split_results(remote.tool, _decoded(answer))
             names = _names(headers.get(protocol.NAMES_HEADER, ""), len(results))
             outputs = zip(remote.tool.outputs, results, names, strict=True)
-            made = [_output(output, result, folder, name) for output, result, name in outputs]
+            made = [_output(output, result, folder, name, cached) for output, result, name in outputs]
             note = redact(unquote(headers.get(protocol.NOTE_HEADER, "")))
-            return (*made, ToolOutput("text", note)) if note else tuple(made)
+            return (*made, ToolOutput("text", note, cached)) if note else tuple(made)
         except ProtocolError as error:
             raise ToolFault(f"{name} broke the protocol: {error}", cause="protocol") from None
+
+    async def _answered(
+        self, remote: RemoteTool, values: Mapping[str, str | bytes], files: Mapping[str, bytes]
+    ) -> tuple[Answer, float | None]:
+        """The answer to a call; and the seconds that it took at first, where it is that of an earlier, equal call."""
+        send = partial(self._exchange, "POST", remote.url, partial(encode_call, remote.tool, values, files))
+        ours = urlsplit(remote.url).netloc == urlsplit(self._url).netloc  # a document may name other servers
+        if self.results is None or not ours:
+            return await send(), None
+        if self._repeated is None:
+            self._repeated = RepeatedCalls(self.results, partial(self._exchange, "GET", f"{self._url}/tools"))
+        return await self._repeated.answer(remote.tool, values, files, send)
 
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
             self._session = None
 
-    async def _exchange(
-        self, method: str, url: str, form: Callable[[], Form] = lambda: (None, None)
-    ) -> tuple[int, str, bytes, str, Mapping[str, str]]:
-        """Status, reason, body, content type and headers of an answer. Retries lost connections. Raises ToolFault."""
+    async def _exchange(self, method: str, url: str, form: Callable[[], Form] = lambda: (None, None)) -> Answer:
+        """Retries lost connections. Raises ToolFault."""
         import aiohttp
 
         if self._session is None:
@@ -252,11 +265,11 @@ def _names(header: str, count: int) -> list[str | None]:
     raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were expected")
 
 
-def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> ToolOutput:
+def _output(output: Parameter, value: Any, folder: Path, name: str | None, cached: float | None) -> ToolOutput:
     if output.type not in FILE_TYPES:
         if isinstance(value, bytes):
             raise ProtocolError("it answered with a file where text was expected")
-        return ToolOutput("text", value if isinstance(value, str) else str(value))
+        return ToolOutput("text", value if isinstance(value, str) else str(value), cached)
     data = redact_file(value if isinstance(value, bytes) else protocol.decode_file(value))
     if output.type == "file":
         category, _, kind = (output.filetype or "file").partition("/")
@@ -265,7 +278,7 @@ def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> To
     folder = folder.resolve() / _clean(category)
     folder.mkdir(parents=True, exist_ok=True)
     path = _write(folder, _candidates(folder, name, _clean(kind or "bin")), data)
-    return ToolOutput(output.type, str(path))  # type: ignore[arg-type]
+    return ToolOutput(output.type, str(path), cached)  # type: ignore[arg-type]
 
 
 def _clean(word: str) -> str:
@@ -330,7 +343,7 @@ def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, A
     for name in wanted:
         if str(found[name].get("state", "")).startswith(UNAVAILABLE):
             raise ToolUnavailable(f"--tool-server {url}: {name} is {found[name]['state']}")
-    return {name: found[name] for name in wanted}
+    return {name: {key: value for key, value in found[name].items() if key != REPEATABLE} for name in wanted}
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

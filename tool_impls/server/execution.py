@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from agentgauge.core.errors import UsageProblem
-from tool_impls.availability import Places, asks_for_gpu, check, fingerprints, places, shown, with_models
+from tool_impls.availability import Places, asks_for_gpu, check, places, served_fingerprints, shown, with_models
 from tool_impls.base import BenchTool
 from tool_impls.devices import CPU, Gpu, names, seen
 from tool_impls.server.calls import CallAnswer, QueuedCall, failure
@@ -162,7 +162,7 @@ def on_this_machine(wanted: ExecutionRequest) -> Execution:
         pools,
         slots,
         check(settings, kinds),
-        lambda: fingerprints(settings, list(kinds), shown(found(), there())),
+        lambda: served_fingerprints(settings, list(kinds), shown(found(), there())),
         {} if later else shown(found(), there()),
     )
 

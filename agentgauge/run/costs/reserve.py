@@ -72,8 +72,9 @@ class Reserve:
         with self._ledger() as (own, _):
             cases = own["running"].setdefault(self._worker, {})
             cases[task] = max(0, cases.get(task, 0) - 1)
-            count, total, largest = own["finished"].get(task, _NONE)
-            own["finished"][task] = (count + 1, total + used, max(largest, used))
+            if used or not usage.cached_requests:  # what came from a cache alone does not show what a case costs
+                count, total, largest = own["finished"].get(task, _NONE)
+                own["finished"][task] = (count + 1, total + used, max(largest, used))
             own["reserved"] = self._reserved(own)
 
     @contextmanager

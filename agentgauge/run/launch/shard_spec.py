@@ -89,6 +89,7 @@ def _options(settings: Settings) -> list[str]:
         "attempts": settings.attempts,
         "tool-server": settings.tool_server,
         "replay": settings.replay,
+        "cache": settings.cache,
         "prompts": settings.file.prompts,
     }
     words = [f"{PREFIX}{name}={value}" for name, value in given.items() if value is not None]

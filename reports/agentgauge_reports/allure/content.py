@@ -139,12 +139,14 @@ def steps(events: Sequence[Event], limit: int) -> list[dict[str, Any]]:
 
 def _step(event: Event, room: int) -> dict[str, Any]:
     detail = event.detail
+    cached = " (cached)" if "cached" in detail else ""
     if event.kind == "model":
         who = str(detail.get("role", "model")).removeprefix("--")
-        title, shown = f"{who}: {_reply_line(detail)}", {"reply": reply} if (reply := detail.get("reply")) else {}
+        title = f"{who}{cached}: {_reply_line(detail)}"
+        shown = {"reply": reply} if (reply := detail.get("reply")) else {}
         shown |= {f"call {call['name']}": call["arguments"] for call in detail.get("tool_calls", ())}
     else:
-        title = f"tool: {event.name}{' (cached)' if 'cached' in detail else ''}"
+        title = f"tool: {event.name}{cached}"
         shown = dict(detail.get("arguments") or {})
         shown |= {f"result {number}": output["content"] for number, output in enumerate(detail.get("result", ()), 1)}
     step: dict[str, Any] = {"name": line(title, 80), "status": "broken" if event.error else "passed"}

@@ -217,6 +217,12 @@ def differences(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
     for key in SETTINGS:
         if a.get(key) != b.get(key):
             yield f"{key} differs: {a.get(key)!r} and {b.get(key)!r}"
+    for run in (first, other):
+        if count := run.summary["usage"].get("cached_requests"):
+            yield (
+                f"{run.name}: {count} of {run.summary['usage']['requests']} requests were answered by --cache; replies"
+                " that both runs share say nothing of how the model varies"
+            )
     yield from _by_name("prompts", a, b)
     yield from _tools(first.about["settings"]["tools"], other.about["settings"]["tools"])
 

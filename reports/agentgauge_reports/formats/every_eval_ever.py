@@ -79,7 +79,7 @@ class Instances:
                 "output_tokens": case.usage.completion_tokens,
                 "total_tokens": case.usage.prompt_tokens + case.usage.completion_tokens,
             },
-            "performance": {"latency_ms": 1000 * case.working},
+            **({} if case.is_cached else {"performance": {"latency_ms": 1000 * case.working}}),
             "error": case.error,
             "metadata": {
                 "attempt": str(case.attempt),

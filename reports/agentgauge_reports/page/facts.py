@@ -70,8 +70,8 @@ def _own(lines: Sequence[str], others: Collection[str]) -> str:
 
 
 class CaseFacts(NamedTuple):
-    """The facts that the page counts and lists for one case; for each event its name, its seconds, and whether it
-    failed.
+    """The facts that the page counts and lists for one case; for each event its name, its seconds (of a cached answer
+    those of the first), and whether it failed.
     """
 
     why: str = ""
@@ -84,7 +84,10 @@ class CaseFacts(NamedTuple):
     def of(cls, record: Record, shown: Mapping[str, Any]) -> CaseFacts:
         """``shown``: the record's transcript."""
         events = record.transcript.events if record.transcript else ()
-        found = [(event.kind, (str(event.name), float(event.seconds), event.error is not None)) for event in events]
+        found = [
+            (event.kind, (str(event.name), float(event.detail.get("cached", event.seconds)), event.error is not None))
+            for event in events
+        ]
         model = [one for kind, one in found if kind != "tool"]
         tools = [one for kind, one in found if kind == "tool"]
         return cls(clipped(_why(record)), _question(shown), _named(shown), model, tools)

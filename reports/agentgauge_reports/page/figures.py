@@ -72,6 +72,7 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
             **{name: [texts[text] for text in found] for name, found in columns.items()},
             "tokens": [case.usage.prompt_tokens + case.usage.completion_tokens for case in run.cases],
             "usd": [round(case.usage.usd, 6) for case in run.cases],
+            **({"saved": saved} if any(saved := [round(case.usage.saved_usd, 6) for case in run.cases]) else {}),
             "calls": facts.calls,
             "errors": facts.errors,
             "chunk": facts.chunk_of,
@@ -82,7 +83,8 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
 def times(run: Run, facts: PageFacts) -> dict[str, Any]:
     """Everything that two equal runs do not share: seconds, dates, the folder's name."""
     started, sums = run.about.get("started") or 0.0, run.summary["usage"].get("times", {})
-    by_task = {task: [case.working for case in cases if case.start >= 0] for task, cases in run.by_task.items()}
+    ran = {task: [case for case in cases if case.start >= 0] for task, cases in run.by_task.items()}
+    by_task = {task: [case.working for case in cases if not case.is_cached] for task, cases in ran.items()}
     return {
         "name": run.name,
         "started": run.about.get("started"),
@@ -91,6 +93,7 @@ def times(run: Run, facts: PageFacts) -> dict[str, Any]:
         "seconds": [round(case.working, 3) for case in run.cases],
         "total": working["seconds"] if (working := sums.get("working")) else run.summary["usage"]["seconds"],
         "working": bool(sums),  # else the times include waiting for slots
+        **({"cached": cached} if (cached := sum(case.is_cached for cases in ran.values() for case in cases)) else {}),
         "waits": [[sums[kind]["seconds"], what] for kind, what in WAITS.items()] if sums else [],
         "latency": {
             "case": {name: percentiles(found) for name, found in by_task.items() if found},

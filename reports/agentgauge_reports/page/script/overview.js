@@ -18,7 +18,8 @@ function header() {
   if (took) byId("totals").append(total(took, times.resumed ? "wall time of the last session" : "wall time of the run"));
   byId("totals").append(total(whole.format(all), "cases"), ...sums.map((count, place) => total(whole.format(count), STATUSES[place], STATUSES[place])),
     total(whole.format(data.usage.prompt_tokens + data.usage.completion_tokens), "tokens"), data.usage.usd ? total(dollars(data.usage.usd), "cost") : "",
-    data.usage.usd_per_passed ? total(dollars(data.usage.usd_per_passed), "cost per passed case") : "", data.usage.cached_tokens ? total(`${((100 * data.usage.cached_tokens) / data.usage.prompt_tokens).toFixed(0)} %`, "of prompt tokens cached") : "", total(span(times.total), `${TIME} summed over cases${times.working ? "" : ", waiting for slots included"}`, "", times.waits.map(([took, what]) => `${span(took)} ${what}`).join(", ")), shares);
+    data.usage.usd_per_passed ? total(dollars(data.usage.usd_per_passed), "cost per passed case") : "", data.usage.cached_tokens ? total(`${((100 * data.usage.cached_tokens) / data.usage.prompt_tokens).toFixed(0)} %`, "of prompt tokens cached") : "",
+    data.usage.cached_requests ? total(`${whole.format(data.usage.cached_requests)} of ${whole.format(data.usage.requests)}`, `requests answered by --cache${data.usage.saved_usd ? `, which first cost ${dollars(data.usage.saved_usd)}` : ""}`) : "", total(span(times.total), `${TIME} summed over cases${times.working ? "" : ", waiting for slots included"}`, "", times.waits.map(([took, what]) => `${span(took)} ${what}`).join(", ")), shares);
   byId("foot").append("One file, no network: it opens from a disk. Transcripts ", data.embedded ? "are inside it." : make("span", {}, "lie beside it in the folder ", make("code", {}, times.beside), "; keep both together."), times.unseen ? ` ${times.unseen}` : "");
 }
 
@@ -83,13 +84,14 @@ function cost() {
   const columns = ["cases", "median", "90th percentile", "99th percentile", "longest"].map((name) => ({ name, num: true }));
   const latency = (found) => Object.entries(found).map(([name, numbers]) => ({ keys: [name, ...numbers], cells: [name, whole.format(numbers[0]), ...numbers.slice(1).map(seconds)] }));
   const part = (title, content) => byId("cost-parts").append(make("div", {}, make("h3", {}, title), content));
-  part(`Seconds per case (${TIME}), by task`, table([{ name: "task" }, ...columns], latency(times.latency.case), { kind: "full" }));
-  const priced = cases.usd.some(Boolean);
-  const spent = data.tasks.map(() => ({ cases: 0, tokens: 0, usd: 0, passed: 0 }));
-  cases.task.forEach((task, place) => { spent[task].cases += 1; spent[task].tokens += cases.tokens[place]; spent[task].usd += cases.usd[place]; spent[task].passed += cases.status[place] === 0; });
+  const without = times.cached ? `, without ${times.cached === 1 ? "1 case" : `${whole.format(times.cached)} cases`} with answers from --cache` : "";
+  part(`Seconds per case (${TIME}), by task${without}`, table([{ name: "task" }, ...columns], latency(times.latency.case), { kind: "full" }));
+  const priced = cases.usd.some(Boolean) || Boolean(cases.saved);
+  const spent = data.tasks.map(() => ({ cases: 0, tokens: 0, usd: 0, saved: 0, passed: 0 }));
+  cases.task.forEach((task, place) => { spent[task].cases += 1; spent[task].tokens += cases.tokens[place]; spent[task].usd += cases.usd[place]; spent[task].saved += cases.saved ? cases.saved[place] : 0; spent[task].passed += cases.status[place] === 0; });
   const usage = data.tasks.map(({ name }, number) => {
-    const { cases: count, tokens, usd, passed } = spent[number];
-    const each = passed ? usd / passed : Infinity;
+    const { cases: count, tokens, usd, saved, passed } = spent[number];
+    const each = passed ? (usd + saved) / passed : Infinity; // cached requests at what they cost when they were sent
     return { keys: [name, tokens, tokens / (count || 1), usd, each], cells: [name, whole.format(tokens), whole.format(Math.round(tokens / (count || 1))), ...(priced ? [dollars(usd), passed ? dollars(each) : "–"] : [])] };
   });
   part(priced ? "Tokens and cost, by task" : "Tokens, by task", table([{ name: "task" }, { name: "tokens", num: true }, { name: "tokens per case", num: true }, ...(priced ? [{ name: "cost", num: true }, { name: "cost per passed case", num: true }] : [])], usage, { kind: "full" }));
