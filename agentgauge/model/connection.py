@@ -11,7 +11,7 @@ import re
 import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -58,6 +58,7 @@ class Connection:
         direct: dict[str, Any] = {"mounts": dict.fromkeys(("all://", "http://", "https://"))}  # whatever is set
         try:
             http = openai.DefaultAioHttpClient(
+                verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
                 limits=httpx2.Limits(max_connections=0, keepalive_expiry=_IDLE),  # 0: as many as are asked for
                 event_hooks={"request": [self._keep_secrets], "response": [_bound]},
                 **({"proxy": proxy} if proxy else direct),
@@ -186,6 +187,13 @@ def _is_loopback(host: str) -> bool:
         return found.is_loopback or found.is_unspecified
     except ValueError:
         return host == "localhost"
+
+
+@cache
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """By the package's own rules: these variables where they are set, else the system's store. Reading it takes 30 ms,
+    so the connections of a process share it. Raises OSError."""
+    return httpx2.create_ssl_context()
 
 
 def _unusable_certificates(error: OSError) -> UsageProblem:

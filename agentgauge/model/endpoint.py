@@ -253,7 +253,7 @@ class Endpoint:
         message = f"the endpoint answered HTTP {status}: {reason}{_advice(status, path, reason, self._spec)}"
         failure = failed_with(status, without_shapes(clean(message)), answer=answer.text())
         if code == "insufficient_quota":  # OpenAI says 429 for an empty account too, which no patience fills
-            return replace(failure, final=True)
+            return replace(failure, final=True, limited=False)
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
         return replace(failure, retry_after=wait)
 

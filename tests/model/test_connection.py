@@ -177,12 +177,13 @@ def test_closing_ends_every_connection_and_can_be_repeated() -> None:
         talk_to(spec_at(server.url), talk)
 
 
-def test_a_request_of_20_mb_arrives_whole_at_every_try() -> None:
+def test_a_request_of_20_mb_arrives_whole_at_every_try_and_redirect() -> None:
     text = "é" * 10_000_000
-    with FaultServer([serve.status(500), serve.answer("read")]) as server:
+    acts = [_redirect(307, "/v1/x"), serve.status(500), serve.answer("read")]
+    with FaultServer(acts) as server:
         reply = talk_to(spec_at(server.url, max_retries=1), lambda model: model.complete(_says(text)))
     assert reply.text == "read"
-    assert [len(seen.body["messages"][0]["content"]) for seen in server.requests] == [len(text)] * 2
+    assert [len(seen.body["messages"][0]["content"]) for seen in server.requests] == [len(text)] * 3
 
 
 def _says(text: str) -> ChatRequest:

@@ -138,7 +138,7 @@ def test_workers_share_what_they_know(tmp_path: Path) -> None:
             requests = asyncio.create_task(_all(first, second))
             await asyncio.sleep(1.5)
             (away,) = outages(tmp_path, time.time())
-            assert away.place == f"127.0.0.1:{server.port}" and 0.5 < away.seconds < 5 and away.patience == 10
+            assert away.place == f"127.0.0.1:{server.port}" and 0.1 < away.seconds < 5 and away.patience == 10
             assert len(server.requests) <= 1 + 16 + 2 * 8  # each tries once or twice; then one probe in 0.2 s
             down = False
             return await requests

@@ -297,8 +297,9 @@ def test_a_tables_headers_do_not_follow_a_redirect_to_another_place() -> None:
     with FaultServer([serve.answer("there")]) as other:
         away = serve.body(b"", code=307, headers={"Location": f"{other.url}/x"})
         with FaultServer([away]) as server:
-            assert talk_to(spec_at(server.url, headers={"X-Team": "s3cret"})).text == "there"
+            assert talk_to(spec_at(server.url, headers={"X-Team": "s3cret", "user-agent": "mine"})).text == "there"
     assert server.requests[0].headers["x-team"] == "s3cret"
+    assert server.requests[0].headers["user-agent"] == other.requests[0].headers["user-agent"] == "mine"
     assert "s3cret" not in str(other.requests[0].headers) and other.requests[0].body == server.requests[0].body
 
 
