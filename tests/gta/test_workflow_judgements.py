@@ -80,6 +80,7 @@ kept.keep(key_of(me), StoredReply(me, "seer-3"), {})
 """
 
 
+@pytest.mark.slow
 def test_runs_that_start_at_the_same_time_take_over_the_same(tmp_path: Path) -> None:
     for number in range(200):
         earlier(tmp_path, key_of(number), stored(str(number)))

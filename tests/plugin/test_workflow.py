@@ -90,7 +90,18 @@ def test_the_bundled_tasks_pass_the_check_of_data(capsys):
     assert "gta_workflow: no problems" in capsys.readouterr().out
 
 
-def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_leaves_again(tmp_path):
+def as_before(run: Path) -> None:
+    """The checkpoint in the form of earlier versions: a file for each case."""
+    entry = json.loads((run / "stages.jsonl").read_text().splitlines()[1])
+    (record,) = records(run)
+    place = run / "stages" / "gta_workflow" / f"{entry['about']['sample']}-a1.json"
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps({"config": record["config"], **entry["outcome"]}))
+    (run / "stages.jsonl").unlink()
+
+
+@pytest.mark.parametrize("change", [lambda run: None, as_before], ids=["now", "of an earlier version"])
+def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_leaves_again(tmp_path, change):
     seen = serve.data(response(said(NUMBER)))  # the answer to the first request, which asks what a picture shows
     with FilesServer(answers=[seen, words(9), serve.status(500)]) as server:
         output = run_judged(server.url, "--judge-model", "seer", "--run-dir", "run", cwd=tmp_path, status=1)
@@ -98,6 +109,7 @@ def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_lea
         (broken,) = records(tmp_path / "run")
         kept = (tmp_path / "run" / "stages.jsonl").read_text().splitlines()
         assert (broken["status"], len(kept)) == ("broken", 2)  # with the header
+        change(tmp_path / "run")
         asked = [event for event in broken["transcript"]["events"] if event["name"] == "oracle"]
         server.answers = [seen, words(6)]
         server.server.requests.clear()
@@ -109,6 +121,7 @@ def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_lea
         ] == asked  # told of, not asked again
         assert sorted(record["transcript"]["output"]["judged"]["leaves"][0]) == ["cached", "id", "replies"]
         assert values(tmp_path / "run")["Root Score"] == pytest.approx(7.0)
+        assert not list((tmp_path / "run").glob("stages*"))
         server.answers = [seen, serve.status(500)]
         server.server.requests.clear()
         run_judged(server.url, "--judge-model", "seer", "--run-dir", "again", cwd=tmp_path)

@@ -75,6 +75,7 @@ assert not store.strange_lines()
 """
 
 
+@pytest.mark.slow
 def test_processes_append_and_read_at_the_same_time(file: Path) -> None:
     workers = [subprocess.Popen([sys.executable, "-c", WORKER, str(file), *names]) for names in ("ab", "ba")]
     assert [worker.wait(60) for worker in workers] == [0, 0]

@@ -15,8 +15,13 @@ from agentgauge_reports.merge import merge
 from agentgauge_reports.tables import rows
 from agentgauge_reports.terminal import by_keyword, tables
 
+from agentgauge.core.case import Checkpoint
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.task_registry import announce, known_tasks
+from agentgauge.core.types import Usage
+from agentgauge.replies.stages import Stages
+from agentgauge.store import RunFolder
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say
 from tests.plugin.project import Project, records, run_gta
@@ -101,6 +106,20 @@ def test_what_tools_produced_comes_along_and_the_shards_stay_as_they_are(project
     }
     assert found["files/toy.say/s1-a2/made.txt"] == "s1" and len(found) == 6
     assert before == {path: path.read_bytes() for path in Path("odd").rglob("*") if path.is_file()}
+
+
+def test_checkpoints_of_unfinished_cases_come_along(project, tmp_path):
+    shard = copied("odd", tmp_path)
+    lines = records(shard)
+    lines[0] |= {"status": "broken", "score": None}
+    (shard / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    cases, made, place = [], Stages(RunFolder(shard)), PathPlaceholders({})
+    for line in lines[:2]:
+        cases.append(((line["task"], line["sample"], line["attempt"]), line["config"], place))
+        made.keep(*cases[-1], Checkpoint(line["sample"], (), Usage(), 1))
+    merge([shard, Path("even")], tmp_path / "out")
+    found = [Stages(RunFolder(tmp_path / "out")).find(*case) for case in cases]
+    assert found == [Checkpoint(lines[0]["sample"], (), Usage(), 1), None]
 
 
 def test_files_of_a_shard_that_was_scored_again_come_from_where_they_lie(project, tmp_path):
