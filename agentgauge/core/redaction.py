@@ -9,10 +9,9 @@ Where it is applied: to each text of an endpoint's answer as it is received (``a
 no judge, tool or produced file gets a key either; to what a tool server announces (``tool_impls.server.client``), to
 what tools return (``agentgauge.core.case``) and to files of text that tools and agents leave; to every message of an
 error (``agentgauge.core.errors``); and to JSON as it is written (``agentgauge.core.files.encoded``: records,
-checkpoints, cassettes, kept replies, run.json, summary.json). Pages, tables and Allure
-results are made of these. Text of libraries and other programs is redacted on its way: messages of ``logging``
-(``redact_logs``), the reports and the terminal of pytest, standard output and error of the commands (``Printed``), and
-logs of services (``agentgauge.run.services``).
+files of replies, run.json, summary.json). Pages, tables and Allure results are made of these. Text of libraries and
+other programs is redacted on its way: messages of ``logging`` (``redact_logs``), the reports and the terminal of
+pytest, standard output and error of the commands (``Printed``), and logs of services (``agentgauge.run.services``).
 
 Values of fewer than ``SHORTEST`` characters are not registered. Such keys are placeholders that local servers accept
 (``EMPTY``, ``ollama``), and replacing them would change ordinary words of a model.

@@ -21,7 +21,7 @@ from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest
 from agentgauge.core.errors import ModelFault, ReplayMiss, ToolError, ToolFault, UsageProblem
 from agentgauge.core.files import replacing
 from agentgauge.core.placeholders import PathPlaceholders
-from agentgauge.core.text import cut, odd_kind, parse_json, refuse_extremes
+from agentgauge.core.text import cut, digest, odd_kind, parse_json, refuse_extremes
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Json
 from agentgauge.replies import exchange
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Asked:
     """What was asked. ``place``: where in the run, as ``task/sample/attempt/turn`` for a model, and the folder of the
     case and the number of the call there for a tool."""
 
@@ -53,13 +53,13 @@ class Exchange:
         return {"kind": self.kind, "place": self.place, "parts": self.parts}
 
 
-_CATALOG = Exchange("catalog", "", {})
+_CATALOG = Asked("catalog", "", {})
 
 
-def _model_exchange(request: ChatRequest, placeholders: PathPlaceholders) -> Exchange:
+def _model_exchange(request: ChatRequest, placeholders: PathPlaceholders) -> Asked:
     case = request.case
     place = f"{case.task}/{case.sample}/{case.attempt}/{case.turn}" if case else ""
-    return Exchange("model", place, exchange.parts_of(request, placeholders))
+    return Asked("model", place, exchange.parts_of(request, placeholders))
 
 
 class _CallCounter:
@@ -70,12 +70,12 @@ class _CallCounter:
         self._pack = placeholders.to_placeholders
         self._calls: Counter[str] = Counter()
 
-    def exchange(self, name: str, arguments: Mapping[str, Any], folder: Path) -> Exchange:
+    def exchange(self, name: str, arguments: Mapping[str, Any], folder: Path) -> Asked:
         place = self._pack(str(folder.absolute()))
         number = self._calls[place]
         self._calls[place] += 1
-        parts = {"name": name, "arguments": exchange.digest(self._pack(dict(arguments)))}
-        return Exchange("tool", f"{place}/{number}", parts)
+        parts = {"name": name, "arguments": digest(self._pack(dict(arguments)))}
+        return Asked("tool", f"{place}/{number}", parts)
 
 
 class RecordingModel:
@@ -154,7 +154,7 @@ class Cassette:
                 f"{path}, line {strange[0]}: this is not an exchange; delete the line or record the cassette again"
             )
 
-    def outcome(self, asked: Exchange, what: str, read: Callable[[exchange.Outcome], T]) -> T:
+    def outcome(self, asked: Asked, what: str, read: Callable[[exchange.Outcome], T]) -> T:
         """What came of an exchange. Raises ReplayMiss, which says which part of ``what`` differs from the recording;
         and what ``read`` raises, but for ValueError, which is the cassette's fault."""
         try:
@@ -169,7 +169,7 @@ class Cassette:
     def close(self) -> None:
         self.store.close()
 
-    def _lacking(self, asked: Exchange, what: str) -> str:
+    def _lacking(self, asked: Asked, what: str) -> str:
         if asked is _CATALOG:
             return f"holds no {what}; record it with a task that uses tools"
         return f"lacks {what}: {self._explain(asked)}; replay with the settings of the recording, or record again"
@@ -185,7 +185,7 @@ class Cassette:
             and isinstance(parts := about.get("parts"), dict)
         }
 
-    def _explain(self, asked: Exchange) -> str:
+    def _explain(self, asked: Asked) -> str:
         known = self._parts.get((asked.kind, asked.place))
         if known is None:
             return "nothing was recorded for it"

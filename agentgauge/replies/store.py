@@ -4,17 +4,19 @@ JSON Lines. The first line is a header, ``{"replies": 2, "settings": {...}}``; e
 ``{"key": "<32 hex digits>", "about": {...}, "outcome": {...}}``. The key stands first, so that the places of all
 entries are found without decoding them. Nothing is changed in place: the last entry of a key counts.
 
-Several processes of one machine may append to a file and read it at the same time. Each entry is one ``os.write`` to a
-descriptor opened with O_APPEND, which the kernel does not interleave. What a process that was killed has left of its
-last line is skipped, and the next entry begins on a line of its own.
+Several processes may append to a file and read it at the same time. Each entry is one ``os.write`` to a descriptor
+opened with O_APPEND, which the kernel does not interleave; machines that share a network file system take turns by its
+lock. What a process that was killed has left of its last line is skipped, and the next entry begins on a line of its
+own.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from errno import EINVAL
 from operator import itemgetter
 from pathlib import Path
@@ -109,13 +111,14 @@ class Replies:
             if self._writable is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._writable = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            if not S_ISREG((found := os.fstat(self._writable)).st_mode):
+            if not S_ISREG(os.fstat(self._writable).st_mode):
                 raise OSError(EINVAL, "it is no plain file", str(self.path))
-            if not found.st_size:
-                line = header({}) + line
-            elif os.pread(self._writable, 1, found.st_size - 1) != b"\n":
-                line = b"\n" + line
-            append_whole(self.path, self._writable, line)
+            with _locked(self._writable):
+                if not (size := os.fstat(self._writable).st_size):
+                    line = header({}) + line
+                elif os.pread(self._writable, 1, size - 1) != b"\n":
+                    line = b"\n" + line
+                append_whole(self.path, self._writable, line)
 
     def entries(self) -> list[Named]:
         """The key of each entry and what is said about it, in their order. Raises OSError."""
@@ -192,3 +195,18 @@ class Replies:
         if line.startswith(_ENTRY):
             return _DECODER.raw_decode(line[_ABOUT:].decode())[0]  # what follows is not decoded
         return self._earlier(line)[1] if self._earlier else None
+
+
+@contextlib.contextmanager
+def _locked(file: int) -> Iterator[None]:
+    """Context in which no other process appends; where the file system has no locks, the kernel's order of writes must
+    do."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)

@@ -51,7 +51,7 @@ class Judgements:
         judge again."""
         if self._replies:
             with contextlib.suppress(OSError):
-                self._replies.keep(key[:_KEY], kept._asdict(), about)
+                self._replies.keep(key[:_KEY], {"reply": kept.reply, "model": kept.model}, about)
 
     @cached_property
     def _replies(self) -> Replies | None:
