@@ -19,7 +19,7 @@ CAUSES = kinds(
             "disconnected, certificate, proxy, truncated body, garbled body, not http, redirects, answer too long",
             "invalid json, no choices, no output, no file id, failed, user silent, server parsed, ModelFault",
             "files in a batch, no id, no batch, no batches, unread file, no result, failed in batch, batch expired",
-            "batch cancelled, batch failed, batch not ended",
+            "batch cancelled, batch failed, batch not ended, no reply",
         )
     ),
     agent="agent failed",

@@ -64,6 +64,8 @@ class Replies:
         """``placeholders``: an absolute folder → what stands for it in the file, so that entries can be used where the
         folder lies elsewhere. ``earlier``: reads key and description of an entry in the form of an earlier version,
         which has its ``outcome`` too; raises ValueError for what is none."""
+        self._readable: int | None = None
+        self._writable: int | None = None
         self.path = path
         self.placeholders = PathPlaceholders(placeholders)
         self._earlier = earlier
@@ -72,8 +74,6 @@ class Replies:
         self._lines = 0
         self._indexed = 0  # bytes whose lines are in ``_places``
         self._seen = 0  # bytes of the file when it was last looked at; the last line may be incomplete
-        self._readable: int | None = None
-        self._writable: int | None = None
         self._lock = Lock()
 
     def find(self, key: str) -> Mapping[str, Any] | None:
@@ -145,6 +145,9 @@ class Replies:
             if file is not None:
                 os.close(file)
         self._readable = self._writable = None
+
+    def __del__(self) -> None:
+        self.close()
 
     def _refreshed(self) -> int | None:
         """The file with all of its whole lines looked at; None where there is no file."""
