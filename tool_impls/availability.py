@@ -187,12 +187,19 @@ def _identity(name: str, fingerprint: Mapping[str, Any]) -> str:
     tool does not name, and the interpreter. Of the devices the cards count. Raises OSError."""
     classes = [base for base in TOOLS[name].__mro__ if issubclass(base, BenchTool)]  # others are of installed packages
     tops = {"agentgauge", *(base.__module__.partition(".")[0] for base in classes)}
-    modules = [sys.modules[top] for top in sorted(tops)]
+    told = {key: value for key, value in fingerprint.items() if key != DEVICE.name}
+    parts = [told, *_program(tuple(sorted(tops))), sys.version, platform.machine(), cards_of(fingerprint)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+@cache
+def _program(tops: tuple[str, ...]) -> tuple[str, list[str]]:
+    """A digest of the code of imported packages, and the names and versions of all that are installed. Looked up once
+    in a process. Raises OSError."""
+    modules = [sys.modules[top] for top in tops]
     code = [Path(path) for module in modules for path in getattr(module, "__path__", None) or [module.__file__ or ""]]
     installed = {found.name for folder in map(Path, sys.path) for found in folder.glob("*-info")}
-    told = {key: value for key, value in fingerprint.items() if key != DEVICE.name}
-    parts = [told, _remembered(tuple(code)), sorted(installed), sys.version, platform.machine(), cards_of(fingerprint)]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
+    return _remembered(tuple(code)), sorted(installed)
 
 
 def look_up_packages() -> None:

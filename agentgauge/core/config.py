@@ -50,8 +50,8 @@ def _some_price(prices: Any) -> Any:
 
 def _plain_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     for name, value in headers.items():
-        if not (_HEADER.match(name) and value.isprintable()):
-            raise ValueError(f"headers as in HTTP, name and value on one line; {name!r} is none")
+        if not (_HEADER.match(name) and value.isprintable() and value.isascii()):
+            raise ValueError(f"headers as in HTTP, name and value of ASCII on one line; {name!r} is none")
         if _SECRET_HEADER.search(name):
             raise ValueError(
                 f"without {name}, which looks like a secret; name the environment variable that holds the key in"

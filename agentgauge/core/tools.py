@@ -217,6 +217,10 @@ class ToolBox(Protocol):
     async def close(self) -> None: ...
 
 
+MOST_SECONDS = 1e9
+"""Of an answer that is kept; one with more is damaged."""
+
+
 class ResultStore(Protocol):
     """Results of earlier calls, for later ones: the folder of ``--cache``."""
 

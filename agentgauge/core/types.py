@@ -71,6 +71,23 @@ class Usage:
         tokens, first = self.prompt_tokens + self.completion_tokens, self.usd + self.saved_usd
         return replace(self, usd=0.0, cached_requests=self.requests, saved_tokens=tokens, saved_usd=first)
 
+    def without_cache(self) -> Usage:
+        """What it was when all of its requests were sent."""
+        return replace(self, usd=self.usd + self.saved_usd, cached_requests=0, saved_tokens=0, saved_usd=0.0)
+
+    def resumed(self, paid: Usage) -> Usage:
+        """The usage of a case that began anew; ``paid``, a part of it, is what an earlier session has used. What that
+        session has sent and this one has got from the cache counts once."""
+        if not 0 < paid.requests <= self.cached_requests - paid.cached_requests:
+            return self
+        return replace(
+            self - paid,
+            usd=self.usd,
+            cached_requests=self.cached_requests - paid.requests,
+            saved_tokens=max(0, self.saved_tokens - paid.prompt_tokens - paid.completion_tokens),
+            saved_usd=max(0.0, self.saved_usd - paid.saved_usd - paid.usd),
+        )
+
     def to_json(self) -> dict[str, Json]:
         """Its fields; without ``estimated_requests`` where none is, and without those of a cache where none was
         used."""

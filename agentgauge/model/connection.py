@@ -8,17 +8,21 @@ import asyncio
 import ipaddress
 import os
 import re
+import select
 import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
 from functools import cache, partial
-from typing import Any
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
+from weakref import WeakSet
 
 import aiohttp
 import httpx2
 import openai
+from openai._vendor.httpx_aiohttp import AiohttpTransport
 
 from agentgauge.core.causes import Failure
 from agentgauge.core.errors import UsageProblem
@@ -27,6 +31,12 @@ from agentgauge.model.exchange import Answer, Outgoing, is_event_stream, lost
 from agentgauge.model.providers import custom_headers
 from agentgauge.model.spec import ModelKind, ModelSpec
 from agentgauge.model.wire import excerpt
+
+if TYPE_CHECKING:
+    from aiohttp.client_proto import ResponseHandler
+    from aiohttp.client_reqrep import ClientRequest
+    from aiohttp.connector import Connection as Kept
+    from aiohttp.tracing import Trace
 
 MAX_ANSWER = 32 << 20
 """Bytes of one answer, unpacked. Far more than any reply, and little enough for many at once."""
@@ -55,16 +65,17 @@ class Connection:
         self._place = urlsplit(url).netloc
         self._home = httpx2.URL(url)
         self._login, proxy = proxy_for(url)
-        direct: dict[str, Any] = {"mounts": dict.fromkeys(("all://", "http://", "https://"))}  # whatever is set
         try:
-            http = openai.DefaultAioHttpClient(
-                verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
-                limits=httpx2.Limits(max_connections=0, keepalive_expiry=_IDLE),  # 0: as many as are asked for
-                event_hooks={"request": [self._keep_secrets], "response": [_bound]},
-                **({"proxy": proxy} if proxy else direct),
-            )
+            trusted = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
         except OSError as error:
             raise _unusable_certificates(error) from None
+        http = openai.DefaultAioHttpClient(
+            verify=trusted,
+            transport=AiohttpTransport(verify=trusted, proxy=proxy, client=partial(_session, trusted)),
+            trust_env=False,  # what is set there was looked up: it may be for other addresses, or unusable
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            event_hooks={"request": [self._keep_secrets], "response": [_bound]},
+        )
         # Whatever is not given here, the package takes from its variables, which are about OpenAI.
         settings: dict[str, Any] = {
             "api_key": key or "none",
@@ -94,11 +105,13 @@ class Connection:
             async with asyncio.timeout(seconds):
                 answer = await self._send(request)
         except TimeoutError:
-            return lost("timeout", f"{seconds:g}", self._place)
+            return lost("timeout", f"{seconds:g} s", self._place)
         except openai.APIStatusError as error:
             answer = error.response
         except (openai.APIConnectionError, aiohttp.ClientError, _AnswerTooLong, OSError) as error:
             return _failure(error, self._place)
+        except ValueError as error:  # of the place of a redirect
+            return lost("redirects", excerpt(str(error)), self._place)
         return Answer(answer.status_code, answer.reason_phrase, answer.headers, answer.content)
 
     async def close(self) -> None:
@@ -107,6 +120,8 @@ class Connection:
 
     async def _send(self, request: Outgoing) -> httpx2.Response:
         headers = dict(self._headers)
+        if request.content:
+            headers["Content-Type"] = "application/json"
         # The raw answer: building the package's typed objects costs more than the rest of the request.
         send = partial(getattr(self._client, request.method.lower()), request.path, cast_to=httpx2.Response)
         sent: dict[str, Any] = {}
@@ -138,7 +153,7 @@ def _headers(spec: ModelSpec, key: str | None) -> dict[str, Any]:
     """What requests to another address than OpenAI's have besides a table's headers. An ``Omit`` takes the place of
     what the package would add by itself."""
     headers: dict[str, Any] = dict.fromkeys(custom_headers(os.environ), openai.Omit())
-    headers |= {"Authorization": openai.Omit(), "api-key": openai.Omit()}
+    headers |= {"Accept": "application/json", "Authorization": openai.Omit(), "api-key": openai.Omit()}
     if spec.kind == "anthropic":
         headers["anthropic-version"] = "2023-06-01"  # of its own interface, the only one so far
     if key:
@@ -205,6 +220,57 @@ def _unusable_certificates(error: OSError) -> UsageProblem:
     )
 
 
+def _session(trusted: ssl.SSLContext) -> aiohttp.ClientSession:
+    """With as many connections as are asked for, and without cookies, which would carry state from case to case."""
+    connector = _Connector(limit=0, keepalive_timeout=_IDLE, ssl=trusted)
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), response_class=_Response)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Checks a kept connection before it is used again, and drops one that the server has closed.
+
+    aiohttp drops it only when its loop has processed the closing, which may be too late; and it never retries a POST.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._used: WeakSet[ResponseHandler] = WeakSet()
+
+    async def connect(self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout) -> Kept:  # noqa: ASYNC109
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            protocol = connection.protocol
+            assert protocol is not None
+            if protocol not in self._used:
+                self._used.add(protocol)
+                return connection
+            if not _is_readable(connection):
+                return connection
+            connection.close()
+
+
+def _is_readable(connection: Kept) -> bool:
+    """Whether an idle connection can be read: then it has been closed."""
+    channel: Any = connection.transport and connection.transport.get_extra_info("socket")
+    number: int = -1 if channel is None else channel.fileno()
+    if number < 0:
+        return True
+    if not hasattr(select, "poll"):
+        return bool(select.select([number], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+class _Response(aiohttp.ClientResponse):
+    """The reason of an answer as text, whatever bytes the server sends: the package encodes it."""
+
+    async def start(self, connection: Kept) -> aiohttp.ClientResponse:
+        await super().start(connection)
+        self.reason = (self.reason or "").encode("utf-8", "replace").decode()
+        return self
+
+
 class _Pieces:
     """A large body, which every attempt and redirect reads from its beginning."""
 
@@ -231,6 +297,7 @@ async def _bound(answer: httpx2.Response) -> None:
     packed = httpx2.Response(answer.status_code, headers=answer.headers, stream=answer.stream)
     answer.stream = _Bounded(packed, largest)
     answer.headers.pop("content-encoding", None)
+    answer.encoding = "utf-8"  # the package decodes an error by whatever its server says
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -270,7 +337,7 @@ def _failure(error: BaseException, place: str) -> Failure:
         case aiohttp.ClientConnectorCertificateError():
             return lost("certificate", _untrusted(root.certificate_error), place)
         case TimeoutError():
-            return lost("timeout", "the system's patience", place)
+            return lost("timeout", "the time that the system gives it", place)
         case aiohttp.ClientPayloadError():
             return lost("truncated body")
         case aiohttp.ClientHttpProxyError():

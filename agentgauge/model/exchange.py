@@ -50,7 +50,7 @@ def is_event_stream(headers: Mapping[str, str]) -> bool:
 
 
 _LOST: Mapping[str, str] = {
-    "timeout": "no answer from {place} within {detail} s",
+    "timeout": "no answer from {place} within {detail}",
     "connection": "no connection to {place}: {detail}",
     "disconnected": "{place} closed the connection before its answer: {detail}",
     "certificate": (

@@ -20,6 +20,7 @@ from agentgauge.core.chat import CaseKey, ChatModel, ChatReply, ChatRequest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import advice
 from agentgauge.core.text import odd_kind
+from agentgauge.core.tools import MOST_SECONDS
 from agentgauge.core.types import Json
 from agentgauge.model.files.references import by_content, holds_files
 from agentgauge.replies.exchange import of_reply, reply_in
@@ -116,7 +117,7 @@ class CachedModel:
         self._model = model
         self._cache = cache
         self._on_reply = on_reply
-        self._reported = model.reported  # or what came with the last new reply
+        self._reported = {model.reported} - {None}  # and what came with new replies: a pool of servers may have several
         self._asked: dict[CaseKey | None, Counter[str]] = {}  # the case that has asked last is the last
 
     async def complete(self, request: ChatRequest) -> ChatReply:
@@ -132,7 +133,7 @@ class CachedModel:
                 self._on_reply(request.case)
             return kept
         reply = await self._model.complete(request)
-        self._reported = reply.model or self._reported
+        self._reported |= {reply.model} - {""}
         about = {"model": self.name, "reported": reply.model}
         self._cache.keep(key, {**of_reply(reply), "seconds": round(exchange_seconds(), 6)}, about)
         return reply
@@ -148,9 +149,9 @@ class CachedModel:
             reply, seconds = reply_in(outcome), float(outcome["seconds"])
         except (KeyError, TypeError, ValueError):  # it is damaged
             return None
-        if self._reported is not None and reply.model != self._reported:
+        if not 0 <= seconds <= MOST_SECONDS or (reply.model and self._reported and reply.model not in self._reported):
             return None
-        return replace(reply, usage=reply.usage.from_cache(), cached=max(0.0, seconds))
+        return replace(reply, usage=reply.usage.from_cache(), cached=seconds)
 
     def _times_asked(self, case: CaseKey | None, asked: str) -> int:
         """How often a case has sent an equal request before. ``asked``: the key of its content."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from json import JSONDecodeError
 from pathlib import Path
@@ -98,7 +98,8 @@ class RecordingModel:
             if fault.cause != NOT_SENT:
                 self._store.keep(asked.key, exchange.of_fault(fault), asked.about)
             raise
-        self._store.keep(asked.key, exchange.of_reply(reply), asked.about)
+        sent = replace(reply, usage=reply.usage.without_cache(), cached=None)  # a replay has no cache
+        self._store.keep(asked.key, exchange.of_reply(sent), asked.about)
         return reply
 
     async def close(self) -> None:
@@ -267,9 +268,7 @@ def begin(path: Path, settings: Mapping[str, Json]) -> None:
         # which models see pictures is found out anew, and is known only where pictures are shown
         if {**recorded_settings(path), "vision": {}} != {**settings, "vision": {}}:
             raise UsageProblem(f"the cassette {path} was recorded with other settings; record to another file")
-        if _header_of(path)[0] == FORMAT:
-            _cut_torn_line(path)
-        else:
+        if _header_of(path)[0] != FORMAT:
             _convert(path, header(settings))
     except OSError as error:
         raise UsageProblem(
@@ -332,9 +331,3 @@ def _convert(path: Path, first: bytes) -> None:
                 new.keep(key, old.read(key) or {}, about)
         new.close()
     old.close()
-
-
-def _cut_torn_line(path: Path) -> None:
-    with path.open("rb+") as stream:
-        content = stream.read()
-        stream.truncate(content.rfind(b"\n") + 1)

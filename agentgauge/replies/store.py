@@ -33,6 +33,7 @@ from agentgauge.core.types import Json
 FORMAT = 2
 
 _HEADER, _ENTRY = b'{"replies":', b'{"key": "'
+_END = b"}}\n"  # of an entry; one that was torn has another, or a line that was begun after it
 _KEY = slice(len(_ENTRY), len(_ENTRY) + 32)
 _AFTER_KEY, _ABOUT = b'", "about": ', len(_ENTRY) + 32 + len('", "about": ')
 _BLOCK = 1 << 20
@@ -108,6 +109,8 @@ class Replies:
         entry = {"about": dict(about), "outcome": dict(outcome)}
         line = encoded({"key": key, **self.placeholders.to_placeholders(entry)}) + b"\n"
         with self._lock:
+            if self._writable is not None and not os.fstat(self._writable).st_nlink:  # the file was removed
+                self._close()
             if self._writable is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._writable = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -141,13 +144,17 @@ class Replies:
             return [*self._strange]
 
     def close(self) -> None:
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
         for file in (self._readable, self._writable):
             if file is not None:
                 os.close(file)
         self._readable = self._writable = None
 
     def __del__(self) -> None:
-        self.close()
+        self._close()
 
     def _refreshed(self) -> int | None:
         """The file with all of its whole lines looked at; None where there is no file."""
@@ -176,11 +183,12 @@ class Replies:
             for line in stream:
                 if line[-1:] != b"\n":
                     break
-                if line[: _KEY.start] == _ENTRY and line[_KEY.stop : _ABOUT] == _AFTER_KEY:
-                    places[line[_KEY]] = start
+                if line.startswith(_ENTRY) or _ENTRY.startswith(line[:-1]):
+                    if line[_KEY.stop : _ABOUT] == _AFTER_KEY and line.endswith(_END):
+                        places[line[_KEY]] = start
                 elif key := self._earlier_key(line):
                     places[key.encode()] = start
-                elif number and line != b"\n" and not line.startswith(_HEADER):
+                elif number and not line.startswith(_HEADER):
                     self._strange.append(number + 1)
                 number += 1
                 start += len(line)

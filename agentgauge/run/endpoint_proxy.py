@@ -92,7 +92,9 @@ class EndpointProxy:
         app.router.add_post("/v1/chat/completions", self._handling(self._complete))
         app.router.add_get("/tools", self._handling(self._tools))
         app.router.add_post("/tools/{name}", self._handling(self._use))
-        return await self._served.enter_async_context(served(app, bind("127.0.0.1", port)))
+        # a client that has left pays for no more
+        serving = served(app, bind("127.0.0.1", port), handler_cancellation=True)
+        return await self._served.enter_async_context(serving)
 
     def open(self, session: ProgramSession) -> str:
         """Returns the token of a session."""

@@ -102,7 +102,10 @@ class Prefetcher:
         """Start no new case and cancel the running ones. What is finished has been stored already."""
         if not self._closed:
             self._closed = True
-            asyncio.run_coroutine_threadsafe(self._cancel(), self._loop).result(timeout=30)
+            try:
+                asyncio.run_coroutine_threadsafe(self._cancel(), self._loop).result(timeout=30)
+            except TimeoutError:
+                return  # code of a benchmark does not return; its thread ends with the process
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout=30)
             self._loop.close()

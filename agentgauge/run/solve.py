@@ -172,6 +172,7 @@ class Solver:
     async def _run(self, planned: Planned, sample: Sample, record: Record, old: Record | None) -> Record:
         """``old``: what an earlier session has left of the case."""
         case = self.open_case(planned, sample)
+        paid = Usage()
         if old and old.status == "missing" and old.transcript:  # its checkpoint may be earlier or later
             paid = max(case.usage, old.transcript.usage, key=lambda usage: usage.requests)
             case.usage = self.carried[planned.id] = paid
@@ -186,11 +187,14 @@ class Solver:
         except asyncio.CancelledError as error:
             if not (_is_cancelled(error) and case.usage.requests):
                 raise
+            case.usage = case.usage.resumed(paid)
             return self._unfinished(case, record, time.monotonic() - clock)
         if case.checkpoint_output is not None:
             self.checkpoints.add(planned.id)
         if case.is_unfinished:
             await case.settled()
+        case.usage = case.usage.resumed(paid)
+        if case.is_unfinished:
             return self._unfinished(case, record, time.monotonic() - clock)
         return replace(record, transcript=self.transcript(case, output, time.monotonic() - clock))
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import cache_folder
@@ -39,12 +38,12 @@ class Judgements:
 
     def find(self, key: str) -> StoredReply | None:
         """The reply kept last under a key; None where there is none, or where it is damaged: it is asked for again."""
-        try:
+        found = None
+        with contextlib.suppress(OSError):
             found = self._replies.find(key[:_KEY]) if self._replies else None
-        except OSError:
-            return None
-        kept = StoredReply(found.get("reply", None), found.get("model", None)) if found else None
-        return kept if kept and isinstance(kept.reply, str) else None
+        found = self._of_earlier_version(key) if found is None else found
+        reply, model = found.get("reply"), found.get("model")
+        return StoredReply(reply, model) if isinstance(reply, str) and isinstance(model, str) else None
 
     def keep(self, key: str, kept: StoredReply, about: Mapping[str, Json]) -> None:
         """``about``: the reply, for people. If the folder cannot be written, the run continues, and later runs ask the
@@ -55,39 +54,17 @@ class Judgements:
 
     @cached_property
     def _replies(self) -> Replies | None:
+        return None if self._folder is None else Replies(self._folder / FILE)
+
+    def _of_earlier_version(self, key: str) -> Mapping[str, Any]:
+        """What an earlier version has kept: it had a file for each vote, ``KE/KEY.json``. Empty for nothing."""
         if self._folder is None:
-            return None
-        file = self._folder / FILE
-        with contextlib.suppress(OSError):
-            if not file.exists():
-                _convert(self._folder, file)
-        return Replies(file)
-
-
-def _convert(folder: Path, file: Path) -> None:
-    """Earlier versions have kept each vote in a file of its own, ``KE/KEY.json``: take them over, once. Another process
-    may do the same; whose file is there first counts. Raises OSError."""
-    earlier = sorted(folder.glob("[0-9a-f][0-9a-f]/*.json"))
-    if not earlier:
-        return
-    scratch = folder / f".{FILE}-{os.getpid()}"
-    converted = Replies(scratch)
-    try:
-        for one in earlier:
-            with contextlib.suppress(ValueError, KeyError, TypeError):  # a damaged one
-                stored = parse_json(one.read_bytes())
-                kept = {"reply": stored["reply"], "model": stored["model"]}
-                converted.keep(one.stem[:_KEY], kept, stored.get("about") or {})
+            return {}
         try:
-            os.link(scratch, file)
-        except FileExistsError:
-            pass
-        except OSError:  # a file system without hard links
-            if not file.exists():
-                scratch.rename(file)
-    finally:
-        converted.close()
-        scratch.unlink(missing_ok=True)
+            found = parse_json((self._folder / key[:2] / f"{key}.json").read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
 
 def open_judgements(name: str) -> Judgements:

@@ -69,15 +69,21 @@ def _rows(summaries: Summaries, found: Headlines, names: Sequence[str], *, with_
             figure = of_runs.get(name)
             texts = figure.texts() if figure else ("–", "")
             row += texts if with_intervals else texts[:1]
-    costs = any(summary["usage"]["usd"] for summary in summaries.values())
+    costs = any(_cost(summary["usage"]) for summary in summaries.values())
     lacks = any(part["missing"] for summary in summaries.values() for part in summary["tasks"].values())
     head += ["broken", *(["missing"] if lacks else []), "tokens", *(["cost"] if costs else [])]
     for row, name in zip(rows, names, strict=True):
         usage, tasks = summaries[name]["usage"], summaries[name]["tasks"].values()
         row += [str(sum(part[key] for part in tasks)) for key in ("broken", *(["missing"] if lacks else []))]
         row += [short_count(usage["prompt_tokens"] + usage["completion_tokens"])]
-        row += [dollars(usage["usd"])] if costs else []
+        row += [_cost(usage) or dollars(0)] if costs else []
     return [head, *rows]
+
+
+def _cost(usage: Mapping[str, Any]) -> str:
+    """What a run has paid, and what its replies from a cache first cost; empty for nothing."""
+    saved = f" (first {dollars(usage['usd'] + usage['saved_usd'])})" if usage.get("saved_usd") else ""
+    return f"{dollars(usage['usd'])}{saved}" if usage["usd"] or saved else ""
 
 
 def joint_leaderboard(summaries: Summaries) -> str:

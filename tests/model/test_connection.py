@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -132,6 +133,42 @@ def test_a_connection_that_the_server_closed_meanwhile_costs_no_try() -> None:
     with FaultServer([_answer_and_hang_up]) as server:
         talk_to(spec_at(server.url), talk)
     assert len(server.requests) == 3
+
+
+def test_a_connection_that_the_server_closed_while_the_loop_was_busy_costs_no_try() -> None:
+    async def talk(model: OpenAIModel) -> None:
+        for _ in range(2):
+            await asyncio.gather(*(model.complete(HELLO) for _ in range(8)))
+            time.sleep(0.2)  # noqa: ASYNC251 - scores, say, which take a while
+
+    with FaultServer([_answer_and_hang_up]) as server:
+        talk_to(spec_at(server.url), talk)
+    assert len(server.requests) == 16
+
+
+def test_cookies_are_not_sent_back() -> None:
+    async def talk(model: OpenAIModel) -> None:
+        for _ in range(3):
+            await model.complete(HELLO)
+
+    with FaultServer([serve.data(serve.completion("ok"), headers={"Set-Cookie": "replica=7; Path=/"})]) as server:
+        talk_to(spec_at(server.url), talk)
+    assert not any("cookie" in request.headers for request in server.requests)
+
+
+@pytest.mark.parametrize("reason", ["成功".encode("gbk"), "Indisponível".encode("latin-1")])
+def test_a_reason_in_any_encoding_is_no_fault(reason: bytes) -> None:
+    content = json.dumps(serve.completion("ok")).encode()
+    head = b"HTTP/1.1 200 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (reason, len(content))
+    with FaultServer([serve.raw(head + content)]) as server:
+        assert talk_to(spec_at(server.url)).text == "ok"
+
+
+@pytest.mark.parametrize("charset", ["idna", "punycode", "base64", "rot13", "undefined", "nonsense"])
+def test_an_error_in_any_charset_is_that_error(charset: str) -> None:
+    busy = serve.body(b'{"error": {"message": "busy"}}', code=503, kind=f"application/json; charset={charset}")
+    with FaultServer([busy, serve.answer("ok")]) as server:
+        assert talk_to(spec_at(server.url, max_retries=1)).text == "ok"
 
 
 def test_a_cancelled_request_hangs_up_and_the_next_one_goes_on() -> None:

@@ -119,6 +119,13 @@ def test_a_new_reply_tells_that_the_endpoint_has_another_model_now(folder: Path)
     assert texts == ["reply 1", "reply 2"] and len(now.asked) == 2
 
 
+def test_an_endpoint_with_several_models_of_one_name_is_not_asked_for_ever(folder: Path) -> None:
+    pool = Stub(reported="m-1", says="m-2")
+    ask(cached(pool, folder), *(replace(ASKED, seed=seed) for seed in range(5)))
+    ask(cached(pool, folder), *(replace(ASKED, seed=seed) for seed in (9, *range(5))))
+    assert len(pool.asked) == 6
+
+
 def test_what_a_case_asks_twice_is_answered_twice(folder: Path) -> None:
     model = Stub()
     texts = ["reply 1", "reply 2", "reply 3"]
@@ -191,7 +198,14 @@ def test_what_is_damaged_is_asked_for_again(folder: Path, damage: bytes) -> None
         ask(cached(model, folder), ASKED)
         assert len(model.asked) == asked
     entry = json.loads(whole.splitlines()[1])
-    for wrong in ({}, {"reply": {}}, {"reply": 3}, {**entry["outcome"], "seconds": "x"}, {"fault": "f", "cause": "c"}):
+    for wrong in (
+        {},
+        {"reply": {}},
+        {"reply": 3},
+        {**entry["outcome"], "seconds": "x"},
+        {**entry["outcome"], "seconds": 1e308},
+        {"fault": "f", "cause": "c"},
+    ):
         file.write_text(json.dumps({**entry, "outcome": wrong}) + "\n")
         assert ask(cached(Stub(), folder), ASKED)[0].cached is None
 

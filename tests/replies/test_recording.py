@@ -215,7 +215,7 @@ def test_a_truncated_last_line_is_ignored_and_taken_off_on_the_next_recording(pl
     cassette, here, there = places
     _record(cassette, here, ChatReply("whole"))
     with cassette.open("a") as stream:
-        stream.write('{"kind":"model","key":"toy/1')
+        stream.write('{"key": "0123')
     assert _replay(cassette, there, _request(there)).text == "whole"
     begin(cassette, {"model": "m"})
     _record(cassette, here, ChatReply("again"))

@@ -99,6 +99,23 @@ def test_a_torn_last_line_is_dropped_and_spoils_no_later_one(file: Path) -> None
         assert reader.find(B) is None
 
 
+def test_an_entry_that_was_torn_hides_no_earlier_one_of_its_key(file: Path) -> None:
+    store = Replies(file)
+    store.keep(A, {"n": 1})
+    store.keep(A, {"n": 2})
+    file.write_bytes(file.read_bytes()[:-5])
+    Replies(file).keep(B, {"n": 3})
+    assert Replies(file).find(A) == {"n": 1}
+
+
+def test_a_file_that_is_removed_is_made_anew(file: Path) -> None:
+    store = Replies(file)
+    store.keep(A, {"n": 1})
+    file.unlink()
+    store.keep(B, {"n": 2})
+    assert (Replies(file).find(A), Replies(file).find(B)) == (None, {"n": 2})
+
+
 def test_what_is_no_entry_is_skipped_and_its_number_known(file: Path) -> None:
     store = Replies(file)
     store.keep(A, {"n": 1})
@@ -106,7 +123,11 @@ def test_what_is_no_entry_is_skipped_and_its_number_known(file: Path) -> None:
     damaged = f'{{"key": "{C}", "about": {{}}, "outcome": '
     with file.open("a") as stream:
         stream.write("\n".join(no_entries) + "\n" + header({}).decode())
-        for end in ("7}", "}", '{"n": 1}', '{"n": ' + "[" * 200 + "]" * 200 + "}}", '{"n": ' + "9" * 400 + "}}"):
+        for torn in ("7}", "}", '{"n": 1}'):
+            stream.write(f"{damaged}{torn}\n")
+            stream.flush()
+            assert store.read(C) is None
+        for end in ('7, "x": {}}', '{"n": ' + "[" * 200 + "]" * 200 + "}}", '{"n": ' + "9" * 400 + "}}"):
             stream.write(f"{damaged}{end}\n")
             stream.flush()
             assert store.find(C) is None
@@ -114,7 +135,7 @@ def test_what_is_no_entry_is_skipped_and_its_number_known(file: Path) -> None:
                 store.read(C)
     store.keep(C, {"n": 2})
     assert (store.find(A), store.find(B), store.find(C)) == ({"n": 1}, None, {"n": 2})
-    assert store.strange_lines() == [4, 5, 6, 8, 9]
+    assert store.strange_lines() == [4, 6, 8, 9]
     assert store.entries() == [(A, {}), (C, {})]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from agentgauge.core.text import parse_json
-from agentgauge.core.tools import ResultStore, Tool
+from agentgauge.core.tools import MOST_SECONDS, ResultStore, Tool
 from agentgauge.core.types import Json
 from tool_impls.base import REPEATABLE
 from tool_impls.server import protocol
@@ -112,6 +112,7 @@ def _kept(outcome: Mapping[str, Any] | None) -> tuple[Answer, float] | None:
         found = outcome or {}
         body = found["text"].encode() if "text" in found else base64.b64decode(found["data"], validate=True)
         headers = {str(name): str(value) for name, value in found["headers"].items()}
-        return (200, "OK", body, str(found["kind"]), headers), max(0.0, float(found["seconds"]))
+        seconds = float(found["seconds"])
+        return ((200, "OK", body, str(found["kind"]), headers), seconds) if 0 <= seconds <= MOST_SECONDS else None
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

@@ -322,6 +322,8 @@ def regression(before: Path, after: Path, task: str, metric: str) -> GateFinding
         return GateFinding(f"{task or 'no task'} is {'not ' if task else ''}in both runs, so they cannot be compared")
     if reason := next(incomparable(first, other, tasks), None):
         return GateFinding(f"the runs cannot be compared: {reason}")
+    if other.summary["usage"].get("cached_requests"):
+        return GateFinding("replies from --cache are those of an earlier run, so a fall would not be noticed")
     found: dict[tuple[str, str], Effect] = {}
     for pairs in pairs_of(first, other, tasks):
         if not pairs.common:
