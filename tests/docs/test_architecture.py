@@ -71,6 +71,7 @@ def test_reaching_into_a_package_is_found(tmp_path: Path) -> None:
         (
             ("import os\nos._exit(0)", []),
             ("import other\nother._hidden", ["other._hidden"]),
+            ("from other._inner import thing", ["other._inner"]),
             ("from other import thing\nthing().made._part", ["thing().made._part"]),
             ("import other.inner\nother.inner.name = 1", ["other.inner.name"]),
             ("from other import thing\nvars(thing)['NAME'] = 1", ["vars(thing)['NAME']"]),
@@ -96,6 +97,9 @@ def _private(nodes: Sequence[ast.AST]) -> Iterator[str]:
     for node in attributes:
         if re.match(r"_[a-z]", node.attr) and node.attr not in {*own, "_replace"}:  # that of named tuples is public
             yield ast.unparse(node)
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and re.search(r"\._[a-z]", f".{node.module or ''}"):
+            yield str(node.module)
 
 
 def _assigned(nodes: Sequence[ast.AST]) -> Iterator[str]:

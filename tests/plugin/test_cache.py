@@ -174,6 +174,21 @@ def test_what_a_cache_cannot_be_used_with_is_refused(project, endpoint, argument
     assert len(endpoint.requests) == sent and not (project.path / "two").exists()
 
 
+def test_a_run_with_replies_of_an_earlier_one_passes_no_gate_against_it(project, endpoint):
+    run(project, endpoint.url, "one")
+    run(project, endpoint.url, "two")
+    for start in ("--resume=two", "--rescore=two"):
+        result = project.run(start, "--gate=no significant regression against one")
+        assert result.status == 1 and "replies from --cache are those of an earlier run" in told(result), result.output
+
+
+def test_a_recording_is_the_same_with_a_cache(project, endpoint):
+    run(project, endpoint.url, "one", "--record=cold.jsonl")
+    run(project, endpoint.url, "two", "--record=warm.jsonl")
+    assert project.run("--replay=warm.jsonl", "--run-dir=three").status == 0
+    assert without_times(usage(project, "three")) == without_times(usage(project, "one"))
+
+
 def test_a_second_run_calls_no_deterministic_tool(tmp_path: Path) -> None:
     plan = ("-m", "gta_atomic_e2e", "-k", "19 or 29", "--model", "oracle", "--cache", str(tmp_path / "kept"))
     for name in ("cold", "warm"):
