@@ -140,6 +140,8 @@ class Connection:
         """Before a request or a redirect is sent: no secret goes to another place than the endpoint, and the login of a
         proxy to nothing but the proxy. aiohttp gives it to tunnels only."""
         url, home = request.url, self._home
+        if url.scheme == home.scheme and url.netloc == home.netloc and not self._login:
+            return  # nearly all requests go there
         upgraded = url.scheme == "https" and url.port is None and home.port is None
         if url.netloc != home.netloc or not (url.scheme == home.scheme or upgraded):
             for name in set(request.headers) - _PLAIN:
@@ -294,8 +296,7 @@ async def _bound(answer: httpx2.Response) -> None:
     largest = MAX_DOWNLOAD if answer.request.method == "GET" else MAX_ANSWER
     if is_event_stream(answer.headers):
         largest = max(largest, MAX_STREAM)
-    packed = httpx2.Response(answer.status_code, headers=answer.headers, stream=answer.stream)
-    answer.stream = _Bounded(packed, largest)
+    answer.stream = _Bounded(answer, largest)
     answer.headers.pop("content-encoding", None)
     answer.encoding = "utf-8"  # the package decodes an error by whatever its server says
 
@@ -303,20 +304,23 @@ async def _bound(answer: httpx2.Response) -> None:
 class _Bounded(httpx2.AsyncByteStream):
     """The unpacked body of an answer, whose bytes are counted packed and unpacked."""
 
-    def __init__(self, packed: httpx2.Response, largest: int) -> None:
-        self._packed = packed
+    def __init__(self, answer: httpx2.Response, largest: int) -> None:
+        self._stream: Any = answer.stream
+        self._packed: httpx2.Response | None = None
+        if "content-encoding" in answer.headers:
+            self._packed = httpx2.Response(answer.status_code, headers=answer.headers, stream=answer.stream)
         self._largest = largest
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for piece in self._packed.aiter_bytes():  # a packed piece comes as several
-            size += len(piece)
-            if max(size, self._packed.num_bytes_downloaded) > self._largest:
+        async for piece in self._packed.aiter_bytes() if self._packed else self._stream:
+            size += len(piece)  # a packed piece comes as several
+            if max(size, self._packed.num_bytes_downloaded if self._packed else 0) > self._largest:
                 raise _AnswerTooLong(self._largest)
             yield piece
 
     async def aclose(self) -> None:
-        await self._packed.aclose()
+        await (self._packed or self._stream).aclose()
 
 
 _ASTRAY = (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol, httpx2.RemoteProtocolError)
