@@ -475,7 +475,7 @@ def test_a_folder_that_was_begun_refuses_other_settings_of_a_model(
         (["--prompts", "nowhere"], "there is no folder nowhere"),
         (["--record", "a", "--replay", "b"], "do not go together"),
         (["--replay", "nowhere"], "nowhere cannot be read"),
-        (["--model", "oracle", "--user-model", "u"], "built in and served by the run itself"),
+        (["--model", "oracle", "--user-model", "u"], "built in and has no address"),
     ],
 )
 def test_what_cannot_work_is_refused_in_a_sentence_before_anything_is_written(
