@@ -257,8 +257,6 @@ def _is_readable(connection: Kept) -> bool:
     number: int = -1 if channel is None else channel.fileno()
     if number < 0:
         return True
-    if not hasattr(select, "poll"):
-        return bool(select.select([number], [], [], 0)[0])
     poll = select.poll()
     poll.register(number, select.POLLIN)
     return bool(poll.poll(0))

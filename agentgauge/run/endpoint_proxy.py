@@ -75,9 +75,11 @@ class ProgramSession:
 class EndpointProxy:
     """Serves sessions at a port of localhost. Belongs to one event loop."""
 
-    def __init__(self, public: ProgramSession | None = None) -> None:
-        """``public``: the session of requests without a token, or with one that is not known."""
+    def __init__(self, public: ProgramSession | None = None, *, cancels: bool = False) -> None:
+        """``public``: the session of requests without a token, or with one that is not known. ``cancels``: a request
+        ends when its client has left; else its reply is awaited, so that what it cost is counted."""
         self._public = public
+        self._cancels = cancels
         self._sessions: dict[str, ProgramSession] = {}
         self._served = contextlib.AsyncExitStack()
 
@@ -92,8 +94,7 @@ class EndpointProxy:
         app.router.add_post("/v1/chat/completions", self._handling(self._complete))
         app.router.add_get("/tools", self._handling(self._tools))
         app.router.add_post("/tools/{name}", self._handling(self._use))
-        # a client that has left pays for no more
-        serving = served(app, bind("127.0.0.1", port), handler_cancellation=True)
+        serving = served(app, bind("127.0.0.1", port), handler_cancellation=self._cancels)
         return await self._served.enter_async_context(serving)
 
     def open(self, session: ProgramSession) -> str:
