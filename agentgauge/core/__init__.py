@@ -1,1 +1,1 @@
-"""What every part of a run shares: types, errors, the task and its capabilities."""
+"""What every part of a run shares: types, errors, the task and its parts."""

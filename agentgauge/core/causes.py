@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agentgauge.core.capabilities import BREAKS, kinds
+from agentgauge.core.presentation import BREAKS, kinds
 
 UNANSWERED = ("timeout", "connection", "disconnected")
 """No answer at all came."""

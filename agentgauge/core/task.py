@@ -1,15 +1,25 @@
-"""A task: where its data lies, how a sample is run and scored."""
+"""A task: where its data lies, how a sample is run and scored, and what else it offers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from agentgauge.core.agents import Agent, ToolGateway
 from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply
+from agentgauge.core.config import Config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.estimate import MetricFormula
+from agentgauge.core.estimate import MetricFormula, estimate
 from agentgauge.core.index import Index, Row
+from agentgauge.core.presentation import Breakdown, CombinedScores, Presentation
+from agentgauge.core.published import Published
+from agentgauge.core.task_options import Chosen, TaskOption
+from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import Json, Sample, Score, Scoring
 
 # -- Where the data of a task lies, and how it is read.
@@ -78,37 +88,174 @@ class DataSource(ABC):
         return [], [f"{root}: {text}" for text in self.differences(root)]
 
 
-# -- The interface of every task of a benchmark: a name, data, ``run``, ``score`` and metrics.
-#
-# Everything else is a capability: a base class in ``agentgauge.core.capabilities``, which the task's class inherits
-# besides ``Task``. Code that needs a capability checks ``isinstance(task, RealTools)``.
+# -- The optional parts of a task.
 
 
-class Task(ABC):
-    """A task of a benchmark. The result of every method depends only on its arguments and the task's options."""
+def _no_note(version: str, chosen: Chosen) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The task's wording has a version, so that records of two wordings are not mixed."""
+
+    version: Callable[[Path | None], str]
+    """``(folder)``: fingerprint of the texts that are sent; ``folder`` replaces some. Raises UsageProblem for unusable
+    ones."""
+    note: Callable[[str, Chosen], str] = _no_note
+    """``(version, chosen)``: what a reader of the figures must know of this wording, one sentence; "": nothing."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Some cases show pictures to a model. A model that sees none does not get these cases."""
+
+    shown_to: Callable[[Sequence[str]], str | None]
+    """``(tags)``: the role whose model is shown the pictures of a case with these keywords: empty for the tested model,
+    else the option that names the role's model. None for a case without pictures."""
+    without: frozenset[str] = frozenset()  # the columns whose figures need none of these cases
+
+
+Exporter = Callable[..., list[str]]
+"""``(results, folder, *, model, scoring)``: writes predictions below ``folder``, and returns notes for a reader of the
+files, one sentence each.
+
+``results``: tuples of a sample, its prediction with the paths of this machine, and the folder of the files that were
+made for it.
+"""
+
+
+@dataclass(frozen=True)
+class PredictionFiles:
+    """``agentgauge score`` reads the original's prediction files, ``report --format`` writes them."""
+
+    score: Callable[..., Mapping[str, Any]]
+    """``(samples, predictions, *, scoring, similarity)``, two paths: scores the original benchmark's own files:
+    ``{"metrics": {name: value}, "samples": [...]}``."""
+    exporters: Mapping[str, Exporter]  # layout's name → function that writes a run in it
+    samples_needed: bool = True  # beside predictions, to score these; False: predictions hold what is needed
+
+
+class RealTools(ABC):
+    """The task's cases call tools of a tool server with ``case.use``."""
+
+    @abstractmethod
+    def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
+        """Names of the real tools that a sample offers."""
+
+    @abstractmethod
+    def check_tools(
+        self, names: Sequence[str], config: Config, *, scoring: Scoring, allow_unsafe: bool, server: str | None
+    ) -> Mapping[str, Mapping[str, Json]]:
+        """The identity of each tool of the run's own server, or of ``server``: its ``state`` (ready, basic, disabled,
+        ``substitute: what``) and everything else that may change its answers. Empty if the server does not report it.
+
+        Raises ToolUnavailable, and UsageProblem if a tool runs a model's code and this machine cannot confine it.
+        """
+
+    @abstractmethod
+    def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
+        """The command that starts a tool server. It listens on the socket of
+        ``agentgauge.core.processes.given_listener``, and prints that address as ``{"url": ...}`` when ready."""
+
+    @abstractmethod
+    def toolbox(self, url: str) -> ToolBox:
+        """A client for a tool server."""
+
+    async def gateway(self) -> ToolGateway | None:
+        """A new server for agent programs; None where the tools are not offered by that protocol."""
+        return None
+
+    def prepare_check(self) -> None:  # noqa: B027 - there may be nothing to load
+        """Load the modules that make ``check_tools`` slow, before the selected cases are known."""
+
+
+class Similarity(ABC):
+    """``score`` compares texts with a similarity backend, such as ``trigram`` or ``mpnet``."""
+
+    @abstractmethod
+    def default(self, *, official: bool) -> str:
+        """The backend where none is configured. ``official``: the data is the user's."""
+
+    @abstractmethod
+    def check(self, similarity: str) -> None:
+        """Raises UsageProblem where a backend is unknown or not installed. Cheap: nothing is loaded."""
+
+    @abstractmethod
+    def comparable(self, similarity: str) -> bool:
+        """Whether scores with this backend are comparable with published ones."""
+
+    def server(self, similarity: str) -> list[str]:
+        """The command of a server that compares texts for all workers, so that no worker loads a model; it prints
+        ``{"url": ...}`` when it is ready, and ``score`` is then given ``backend@url``. Empty for a backend that loads
+        no model; with any other one ``score`` runs in a thread.
+        """
+        return []
+
+    def device(self, similarity: str) -> str:
+        """Where that server runs the model, in words for the head of a run; empty for a backend that loads no model."""
+        return ""
+
+
+# -- The task itself.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """A task of a benchmark: a name, data, ``run``, ``score``, ``metrics``; and the parts that it has. The result of
+    every function depends only on its arguments."""
 
     name: str  # "gta_atomic.step"
     data: DataSource
+
+    run: Callable[[Case], Awaitable[Json]]
+    """``async (case)``: solves one sample and returns the benchmark's own prediction. A Fault is not caught here."""
+    score: Callable[[Sample, Json | None, Scoring, str], Score]
+    """``(sample, output, scoring, similarity)``: scores a prediction whose paths start with ROOT_TOKEN. ``output`` is
+    None for a broken case, which counts as in the original. ``similarity``: the backend; empty for a task without the
+    part of that name."""
+    metrics: Callable[[Scoring], MetricFormula]
+    """``(scoring)``: the formula that computes the table's metrics from sums of the samples' values, in the order of
+    the columns."""
+
     dialects: tuple[str, ...] = ("native",)  # that ``run`` speaks; others change nothing of what it sends and reads
-    runs_code = False  # programs that a model wrote, in the sandbox
-    scores_in_thread = False  # ``score`` may take longer than some milliseconds, and other cases must not wait for it
+    runs_code: bool = False  # programs that a model wrote, in the sandbox
+    scores_in_thread: bool = False  # ``score`` may take longer than some milliseconds: other cases must not wait for it
     expected_requests: float = 1.0  # of a case, on average: what balances shards, the same on any machine
 
-    @abstractmethod
-    async def run(self, case: Case) -> Json:
-        """Solve one sample and return the benchmark's own prediction. A Fault is not caught here."""
+    options: tuple[TaskOption, ...] = ()  # of the command line
+    configured: Callable[[Chosen], Task] | None = None
+    """``(chosen)``: the same task with these values of its options; None where it has none."""
+    check_options: Callable[[Path], None] | None = None
+    """``(root)``: raises UsageProblem if an option does not fit the data below ``root``. Called before the first
+    request."""
 
-    @abstractmethod
-    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        """Score a prediction whose paths start with ROOT_TOKEN.
+    presentation: Presentation | None = None  # None: its name and its metrics
+    published: Published | None = None  # figures of other models
+    breakdowns: Callable[[Sequence[Score], Scoring], Sequence[Breakdown]] | None = None
+    """``(scores, scoring)``: tables beyond the published one, for the page and for ``report --table``. ``scores``: one
+    per sample, the attempts averaged."""
+    combined: CombinedScores | None = None  # scores over several tasks of the benchmark
+    prompts: Prompts | None = None  # texts of its own
+    files: PredictionFiles | None = None  # the original benchmark's
+    oracle: Callable[..., ChatReply] | None = None
+    """``(sample, request, *, one_call)``: answers a request with the gold, for ``--model=oracle``, the upper bound and
+    a check of the data: text and native calls, which the server puts into the run's dialect. ``one_call``: that dialect
+    allows one call a reply."""
+    tools: RealTools | None = None
+    similarity: Similarity | None = None
+    pictures: Pictures | None = None
+    agents: Callable[[Case, Agent], Awaitable[Json]] | None = None
+    """``async (case, agent)``: solves one sample with an agent program in the model's place (``--agent``), and returns
+    the prediction that ``run`` would, so that ``score`` is the same. ``agent`` may be called several times: each call
+    is a new process that knows only its own messages. A Fault is not caught here."""
 
-        ``output`` is None for a broken case, which counts as in the original.
+    @cached_property
+    def shown(self) -> Presentation:
+        """Its presentation, or else its name and its metrics."""
+        columns = () if self.presentation else tuple(estimate((), self.metrics("parity")))
+        return self.presentation or Presentation(benchmark=self.name, title=self.name, columns=columns)
 
-        ``similarity``: the similarity backend; empty for a task without the capability ``Similarity``.
-        """
-
-    @abstractmethod
-    def metrics(self, scoring: Scoring) -> MetricFormula:
-        """The formula that computes the table's metrics from sums of the samples' values, in the order of the
-        columns.
-        """
+    def prompt_version(self, folder: Path | None) -> str:
+        """Fingerprint of its texts; ``1`` for a task without texts of its own."""
+        return self.prompts.version(folder) if self.prompts else "1"

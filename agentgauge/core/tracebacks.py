@@ -19,7 +19,7 @@ from typing import Any, Literal
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.files import is_disk_full
 from agentgauge.core.redaction import redact
-from agentgauge.core.task_registry import ENTRY_POINTS
+from agentgauge.core.registry import ENTRY_POINTS
 
 Style = Literal["auto", "long", "short", "line", "native", "no"]
 """The values of pytest's ``--tb``."""

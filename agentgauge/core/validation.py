@@ -9,24 +9,19 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agentgauge.core.capabilities import (
-    BREAKS,
-    FAULTS,
-    Breakdowns,
-    CombinedScores,
-    Leaderboard,
-    OwnOptions,
-    PredictionFiles,
-    PublishedRows,
-    TaskOption,
-    presentation_of,
-)
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
+from agentgauge.core.presentation import BREAKS, FAULTS
+from agentgauge.core.published import Leaderboard, Published
 from agentgauge.core.task import DataSource, Task
+from agentgauge.core.task_options import TaskOption
 
-_TEXT = ("name", "benchmark", "title", "data.name")
-_TEXTS = ("dialects", "columns", "counts", "published", "published_dialects", "data.files", "data.folders")
+_TEXT = ("name", "data.name", "presentation.benchmark", "presentation.title")
+_TEXTS = (
+    *("dialects", "data.files", "data.folders"),
+    *(f"presentation.{name}" for name in ("columns", "counts", "published")),
+    "published.dialects",
+)
 _OPTION = re.compile(r"--[a-z0-9]+(-[a-z0-9]+)*")
 
 Made = TypeVar("Made")
@@ -37,40 +32,39 @@ class _Wrong(Exception):
 
 
 def complete(task: Task) -> Task:
-    """The task. Raises UsageProblem with one sentence that says what is wrong with it and what would be right.
-
-    ``abc`` itself checks that the required methods exist.
-    """
+    """The task. Raises UsageProblem with one sentence that says what is wrong with it and what would be right."""
     if not isinstance(task, Task):
-        raise UsageProblem(f"{task!r} is not a task; announce an object of a class that inherits Task")
+        raise UsageProblem(f"{task!r} is not a task; announce an agentgauge.Task")
     try:
         _check(task)
     except _Wrong as wrong:
-        title = getattr(task, "name", type(task).__name__)
-        raise UsageProblem(f"the task {title} {wrong}; see docs/adding-a-benchmark.md") from wrong.__cause__
+        raise UsageProblem(f"the task {task.name} {wrong}; see docs/adding-a-benchmark.md") from wrong.__cause__
     return task
 
 
 def _check(task: Task) -> None:
     """Later checks rely on earlier ones. Raises _Wrong."""
-    if missing := [*_missing(task), *(f"data.{name}" for name in _missing(getattr(task, "data", None)))]:
-        raise _Wrong(f"lacks {', '.join(missing)}")
+    if missing := _missing(task.data):
+        raise _Wrong(f"lacks {', '.join(f'data.{name}' for name in missing)}")
     _check_attributes(task)
-    _check_methods(type(task), "")
+    for name, declared in _FUNCTIONS.items():
+        if (own := getattr(task, name)) is not None:
+            _check_call(name, own, declared)
     _check_methods(type(task.data), "data.")
+    for name, part in (("tools", task.tools), ("similarity", task.similarity)):
+        if part is not None:
+            _check_methods(type(part), f"{name}.")
     _check_figures(task)
-    if isinstance(task, PublishedRows):
-        _check_published(task, task)
-        _check_leaderboards(task, _made("leaderboards()", task.leaderboards))
-    if isinstance(task, OwnOptions):
-        _check_options(task.options)
-    if isinstance(task, CombinedScores):
-        _check_combined(_made("combine({})", lambda: task.combine({})))
-    if isinstance(task, Breakdowns):
-        _made('breakdowns((), "parity")', lambda: task.breakdowns((), "parity"))
-    if isinstance(task, PredictionFiles):
-        for name, write in _made("exporters()", task.exporters).items():
-            _check_call(f"the exporter {name}", write, _as_exporter)
+    if published := task.published:
+        _check_published(task, published)
+        _check_leaderboards(task, _made("published.leaderboards()", published.leaderboards))
+    _check_options(task.options)
+    if combined := task.combined:
+        _check_combined(_made("combined.combine({})", lambda: combined.combine({})))
+    if breakdowns := task.breakdowns:
+        _made('breakdowns((), "parity")', lambda: breakdowns((), "parity"))
+    for name, write in task.files.exporters.items() if task.files else ():
+        _check_call(f"the exporter {name}", write, _as_exporter)
 
 
 def _missing(value: object) -> list[str]:
@@ -84,8 +78,10 @@ def _check_attributes(task: Task) -> None:
         raise _Wrong(f"has data {task.data!r}; it must be an object of a class that inherits DataSource")
     for name in (*_TEXT, *_TEXTS):
         *owner, attribute = name.split(".")
-        value = getattr(task.data if owner else task, attribute, _TEXT)
-        if name in _TEXT and value is not _TEXT and not (isinstance(value, str) and value.strip()):
+        if (part := getattr(task, owner[0]) if owner else task) is None:
+            continue
+        value = getattr(part, attribute)
+        if name in _TEXT and not (isinstance(value, str) and value.strip()):
             raise _Wrong(f"has {name} {value!r}; it must be a string")
         if name in _TEXTS and not _are_texts(value):
             raise _Wrong(f"has {name} {value!r}; it must be a tuple of strings")
@@ -138,8 +134,38 @@ def _parameters(declared: Callable[..., Any]) -> tuple[list[str], list[str]]:
     )
 
 
-def _as_exporter(results: object, folder: Path, *, model: str, scoring: str) -> None:
-    """How an exporter is called: see ``agentgauge.core.capabilities.Exporter``."""
+# How the functions of a task are called: see ``agentgauge.core.task``.
+
+
+def _as_exporter(results: object, folder: Path, *, model: str, scoring: str) -> None: ...
+
+
+async def _as_run(case: object) -> None: ...
+
+
+async def _as_agents(case: object, agent: object) -> None: ...
+
+
+def _as_score(sample: object, output: object, scoring: str, similarity: str) -> None: ...
+
+
+def _as_metrics(scoring: str) -> None: ...
+
+
+def _as_breakdowns(scores: object, scoring: str) -> None: ...
+
+
+def _as_oracle(sample: object, request: object, *, one_call: bool) -> None: ...
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "run": _as_run,
+    "score": _as_score,
+    "metrics": _as_metrics,
+    "breakdowns": _as_breakdowns,
+    "oracle": _as_oracle,
+    "agents": _as_agents,
+}
 
 
 def _made(what: str, make: Callable[[], Made]) -> Made:
@@ -160,7 +186,7 @@ def _check_figures(task: Task) -> None:
         figures = _made("its metrics of no sample", partial(formula.compute, {}))
         if not isinstance(figures, Mapping) or not figures:
             raise _Wrong(f"has metrics that return {figures!r} for no samples; return figures by name")
-        shown = presentation_of(task)
+        shown = task.shown
         if not shown.published:
             raise _Wrong("publishes no column; its headline is one of ``published``")
         if strange := _outside(shown.kinds.values(), (*FAULTS, *BREAKS)):
@@ -183,14 +209,14 @@ def _outside(names: Iterable[str], known: Iterable[str]) -> str:
     return ", ".join(name for name in dict.fromkeys(names) if name not in known)
 
 
-def _check_published(task: Task, published: PublishedRows) -> None:
-    if not published.published_dialects:
-        raise _Wrong("has no published_dialects; name the one that most published figures were made with first")
-    if strange := _outside(published.published_dialects, task.dialects):
-        raise _Wrong(f"has published_dialects {strange}, which it does not support; add them to ``dialects``")
-    shown = presentation_of(task)
+def _check_published(task: Task, published: Published) -> None:
+    if not published.dialects:
+        raise _Wrong("has no published.dialects; name the one that most published figures were made with first")
+    if strange := _outside(published.dialects, task.dialects):
+        raise _Wrong(f"has published.dialects {strange}, which it does not support; add them to ``dialects``")
+    shown = task.shown
     columns = [shown.leaderboard_columns.get(name, name) for name in shown.published]
-    for row in _made("published_rows()", published.published_rows):
+    for row in published.rows:
         if lacking := [name for name in ("edition", "model") if not isinstance(row.get(name), str)]:
             raise _Wrong(f"has a published row without {lacking[0]}: {dict(row)!r}")
         where = f"has a published row of {row['model']} with"
@@ -204,7 +230,7 @@ def _check_leaderboards(task: Task, boards: Iterable[Leaderboard]) -> None:
     """Columns of other parts are the business of those."""
     for board in boards:
         own = [column.name for column in board.columns if column.part == task.name]
-        if strange := _outside(own, presentation_of(task).columns):
+        if strange := _outside(own, task.shown.columns):
             raise _Wrong(f"has a leaderboard {board.title!r} with {strange}, which is none of its columns")
         keys, models = {column.key for column in board.columns}, {row["model"] for row in board.rows}
         for note in board.footnotes:

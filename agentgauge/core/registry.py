@@ -1,0 +1,132 @@
+"""The tasks that a run, a command or a reader of runs knows, by name. A process may have many registries."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from importlib.metadata import EntryPoint
+from types import ModuleType
+from typing import Any
+
+from agentgauge.core.announcement import announced
+from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.task import Task
+from agentgauge.core.task_options import Chosen, TaskOption
+from agentgauge.core.types import Json
+from agentgauge.core.validation import complete
+
+ENTRY_POINTS = "agentgauge.tasks"
+
+
+class Registry:
+    """Tasks by name, in the order in which they were added. Adding a task validates it."""
+
+    def __init__(self, tasks: Iterable[Task] = ()) -> None:
+        """Raises UsageProblem for a task that is not complete."""
+        self._tasks: dict[str, Task] = {}
+        self.add(*tasks)
+
+    @classmethod
+    def installed(cls) -> Registry:
+        """The tasks of all installed packages. An entry point names tasks, or a module that holds some.
+
+        Raises UsageProblem for a package that cannot be imported, and for a task that is not complete.
+        """
+        found = cls()
+        for point in announced(ENTRY_POINTS):
+            loaded = _loaded(point)
+            found.add(*(tasks_of(loaded) if isinstance(loaded, ModuleType) else loaded))
+        return found
+
+    def add(self, *tasks: Task) -> None:
+        """Raises UsageProblem for a task that is not complete."""
+        self._tasks |= {task.name: task for task in map(complete, tasks)}
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self._tasks.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tasks
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tasks)
+
+    def get(self, name: str) -> Task | None:
+        return self._tasks.get(name)
+
+    def __getitem__(self, name: str) -> Task:
+        """Raises UsageProblem for a name that is not known."""
+        try:
+            return self._tasks[name]
+        except KeyError:
+            raise UsageProblem(
+                f"there is no task {name!r}{did_you_mean(name, self._tasks)}; known are"
+                f" {', '.join(sorted(self._tasks)) or 'none (is AgentGauge installed?)'};"
+                " agentgauge --tasks FILE COMMAND knows those of a file, and so does pytest FILE"
+            ) from None
+
+    def options(self, reserved: Container[str] = ()) -> dict[str, TaskOption]:
+        """The options of all tasks by name.
+
+        Raises UsageProblem if two tasks define one option differently, and for a ``reserved`` name.
+        """
+        found: dict[str, tuple[str, TaskOption]] = {}
+        for task in self:
+            for option in task.options:
+                other, known = found.setdefault(option.name, (task.name, option))
+                if option.name in reserved:
+                    raise UsageProblem(
+                        f"the task {task.name} has an option {option.name}, which every run has; rename it"
+                    )
+                if known != option:
+                    raise UsageProblem(
+                        f"{option.name} is an option of the tasks {other} and {task.name}, which differ in it; rename"
+                        " one, or let both have the same TaskOption"
+                    )
+        return {name: option for name, (_, option) in found.items()}
+
+    def chosen(self, given: Mapping[str, Json]) -> Chosen:
+        """The values of all options; one that is missing or None gets its default.
+
+        Raises UsageProblem for a value that is not accepted.
+        """
+        chosen: dict[str, str | bool] = {}
+        for name, option in self.options().items():
+            default = option.accepted[0] if option.accepted else option.default if option.default is not None else False
+            value = default if given.get(name) is None else given[name]
+            if option.default is None and value not in (option.accepted or (True, False)):
+                raise UsageProblem(
+                    f"{name} {value!r} is unknown; accepted are {', '.join(option.accepted) or 'true and false'}"
+                )
+            chosen[name] = value
+        return chosen
+
+    def configured(self, given: Mapping[str, Json]) -> Registry:
+        """The same tasks with these values of their options, the others with their defaults. Raises UsageProblem for a
+        value that is not accepted."""
+        chosen = self.chosen(given)
+        found = Registry()
+        for task in self:
+            own = {option.name: chosen[option.name] for option in task.options}
+            found._tasks[task.name] = task.configured(own) if task.configured else task
+        return found
+
+
+def tasks_of(module: ModuleType) -> list[Task]:
+    """The tasks that a module holds: objects of its own, and those in a tuple or list ``TASKS``."""
+    own = [value for value in vars(module).values() if isinstance(value, Task)]
+    listed = getattr(module, "TASKS", ())
+    return list(dict.fromkeys([*own, *(listed if isinstance(listed, tuple | list) else ())]))
+
+
+def _loaded(point: EntryPoint) -> Any:
+    """Raises UsageProblem where the package of an entry point cannot be imported."""
+    try:
+        return point.load()
+    except UsageProblem:
+        raise
+    except Exception as error:  # of another package
+        raise UsageProblem(
+            f"the entry point {point.name} = {point.value} of {ENTRY_POINTS} cannot be imported"
+            f" ({type(error).__name__}: {error}); correct its package, or uninstall it"
+        ) from error
