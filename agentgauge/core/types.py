@@ -182,6 +182,7 @@ class Record:
     worker: str = "main"
     finished: float = 0.0  # seconds since the epoch
     traceback: Sequence[Mapping[str, Json]] = ()  # of a mistake in the benchmark's code: see agentgauge.core.tracebacks
+    given: Mapping[str, str] = field(default_factory=dict)  # another ``model`` … than the run's own
 
     @property
     def answered(self) -> bool:
@@ -196,8 +197,9 @@ class Record:
         The transcript comes last, so that all other fields can be read without it: see agentgauge.store.jsonl.
         """
         data = _fields(self)
-        if not self.traceback:
-            del data["traceback"]
+        for name in ("traceback", "given"):
+            if not data[name]:
+                del data[name]
         transcript, score = data.pop("transcript"), data.pop("score")
         data["score"] = score and _fields(score)
         data["transcript"] = transcript and {

@@ -24,8 +24,8 @@ from agentgauge.pytest_plugin.options import given, only_looks, registry_of
 from agentgauge.pytest_plugin.own_tests import OwnTests
 from agentgauge.pytest_plugin.run_state import claim_folder, continue_selection, select
 from agentgauge.pytest_plugin.worker import Worker
-from agentgauge.run.case_runner import WorkerInfo
 from agentgauge.run.crashes import Suspects
+from agentgauge.run.runner import Place
 from agentgauge.run.settings import Settings, read_settings, take_tool_token
 from agentgauge.store import RunFolder
 
@@ -162,7 +162,7 @@ def activate(config: pytest.Config) -> None:
         config.pluginmanager.register(controller.reporting, "agentgauge-reporting")
     if sent is not None or not is_distributed(config):
         first = frozenset(Suspects.read(settings.run_dir).names)
-        _run_cases(config, settings, _worker_info(sent) if sent else WorkerInfo(first=first))
+        _run_cases(config, settings, _worker_info(sent) if sent else Place(first=first))
 
 
 def activate_late(config: pytest.Config) -> Collection | None:
@@ -197,8 +197,8 @@ def _worker_settings(config: pytest.Config, sent: dict[str, Any]) -> Settings:
     return take_tool_token(settings)
 
 
-def _worker_info(sent: dict[str, Any]) -> WorkerInfo:
-    return WorkerInfo(
+def _worker_info(sent: dict[str, Any]) -> Place:
+    return Place(
         name=sent["workerid"],
         number=sent["agentgauge_number"],
         count=sent["workercount"],
@@ -208,7 +208,7 @@ def _worker_info(sent: dict[str, Any]) -> WorkerInfo:
     )
 
 
-def _run_cases(config: pytest.Config, settings: Settings, info: WorkerInfo) -> None:
+def _run_cases(config: pytest.Config, settings: Settings, info: Place) -> None:
     collection = config.stash[COLLECTION] = Collection(config, settings, info)
     config.pluginmanager.register(collection, "agentgauge-collection")
     if only_looks(config):

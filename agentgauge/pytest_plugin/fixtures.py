@@ -10,7 +10,7 @@ from agentgauge.pytest_plugin.keys import PLANNED, WORKER
 
 if TYPE_CHECKING:
     from agentgauge.core.types import Record
-    from agentgauge.run.factories import Endpoint
+    from agentgauge.run.clients import Endpoint
     from agentgauge.run.own_tests.case import OwnCases
     from agentgauge.run.own_tests.objects import Model, Tools
     from agentgauge.run.settings import Settings

@@ -14,11 +14,11 @@ from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
 from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED
-from agentgauge.run.case_runner import CaseRunner, WorkerInfo
+from agentgauge.run.background import Background
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, Interrupts, running_work
 from agentgauge.run.crashes import Suspects
 from agentgauge.run.own_tests.case import OwnCases, planned_outside
-from agentgauge.run.prefetcher import STOP_SECONDS, Prefetcher
+from agentgauge.run.runner import STOP_SECONDS, Place, Runner
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
 from agentgauge.store import Line, RunFolder
@@ -89,17 +89,17 @@ QUIET_SECONDS = 1.0
 
 
 class Worker:
-    """Hands cases to a Prefetcher, and their results to pytest."""
+    """Hands cases to a runner in the background, and their results to pytest."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, worker: WorkerInfo, collection: Collection) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, worker: Place, collection: Collection) -> None:
         self.config = config
         self.settings = settings
         self.worker = worker
         self.folder = RunFolder(settings.run_dir)
         self.collection = collection
-        self._runner: CaseRunner | None = None
-        self._prefetcher: Prefetcher | None = None
-        self._cases: Prefetcher | RemoteCases | None = None  # the prefetcher, or those that run elsewhere
+        self._runner: Runner | None = None
+        self._background: Background | None = None
+        self._cases: Background | RemoteCases | None = None  # those that run here, or elsewhere
         self.own_cases: OwnCases | None = None  # of a project's own tests, if there are any
         self._asked: dict[CaseId, Line] = {}  # the last answer, right or wrong: a rerun of its test gets it too
         self._started = time.time()
@@ -187,7 +187,7 @@ class Worker:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._interrupts.is_ending = True
-        for cases in dict.fromkeys((self._cases, self._prefetcher)):
+        for cases in dict.fromkeys((self._cases, self._background)):
             if cases:
                 cases.close()
 
@@ -212,7 +212,7 @@ class Worker:
 
     def _start_cases(self, session: pytest.Session) -> None:
         """Once, before the first case."""
-        if self._prefetcher is None and not self._problem:
+        if self._background is None and not self._problem:
             try:
                 self._start(session)
             except OSError as error:
@@ -223,11 +223,10 @@ class Worker:
         tasks = {case.task.name for item in session.items if (case := case_of(item))}
         if self.worker.dist != "no":  # otherwise the controller, in the same process, has done it
             self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
-        self._runner = CaseRunner(self.settings, self.worker, users, tasks)
+        self._runner = Runner(self.settings, tasks, self.worker, users)
         driver = self.config.stash.get(DRIVER, None)
-        self._prefetcher = Prefetcher(self._runner)
-        self._runner.notify(self._prefetcher.recheck)
-        self._cases = driver.cases(self._runner) if driver else self._prefetcher
+        self._background = Background(self._runner)
+        self._cases = driver.cases(self._runner) if driver else self._background
         self._suspects = set() if driver else Suspects.read(self.folder.path).names
         if self._suspects:
             cases = ((item, case_of(item)) for item in session.items)
@@ -235,7 +234,7 @@ class Worker:
         own = {case.task.name: case for item in session.items if (case := item.stash.get(OWN, None))}
         if own:
             outside = planned_outside(own[max(own)], self.worker.number)  # with tools if any test has them
-            self.own_cases = OwnCases(self._runner, self._prefetcher.call, self.config.rootpath, outside)
+            self.own_cases = OwnCases(self._runner, self._background.call, self.config.rootpath, outside)
         if not self.worker.is_replacement:
             self._submit(queue)
 

@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,17 +20,17 @@ from typing import Any
 from agentgauge.agent.loop import converse
 from agentgauge.core.agents import Agent
 from agentgauge.core.case import Case, CaseSettings
-from agentgauge.core.chat import ChatModel
 from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, advice, is_disk_full, refusal
 from agentgauge.core.index import Index, Row
 from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.reply_ends import with_ends
 from agentgauge.core.task import Task
-from agentgauge.core.tools import ToolBox
 from agentgauge.core.tracebacks import mistake_behind, place_of
 from agentgauge.core.types import MOST, ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript, Usage
 from agentgauge.replies.stages import Stages
+from agentgauge.run.clients import Clients
+from agentgauge.run.given import OWN, Given
 from agentgauge.run.thread_pools import in_thread_pool
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
@@ -58,10 +58,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """Solves cases one at a time or many at once: ``solve`` keeps no state between calls but ``checkpoints``.
-
-    ``models`` and ``boxes`` are called inside the event loop, so that clients belong to it.
-    """
+    """Solves cases one at a time or many at once: ``solve`` keeps no state between calls but ``checkpoints``."""
 
     settings: CaseSettings
     folder: RunFolder
@@ -69,8 +66,7 @@ class Solver:
     worker: str
     similarity: Mapping[str, str]  # task name → similarity backend, ``BACKEND@URL`` where a server compares texts
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
-    models: Callable[..., ChatModel]  # without an argument the one that is tested, else the one of an option
-    boxes: Callable[[Task], ToolBox | None]
+    clients: Clients  # which it makes inside the event loop
     agent: Agent | None  # the program that is tested in the model's place
     stored: Mapping[CaseId, Line]  # records whose transcripts are scored again, where they are whole
     asks: bool  # the model, for the other cases
@@ -83,8 +79,9 @@ class Solver:
             self.stages.drop(case, self.configs[case[0]])
             self.checkpoints.discard(case)
 
-    async def solve(self, planned: Planned) -> Record:
-        """Run and score a case. Raises nothing but a cancellation: faults become broken records."""
+    async def solve(self, planned: Planned, given: Given = OWN) -> Record:
+        """Run and score a case, with what is given in the place of the run's own. Raises nothing but a cancellation:
+        faults become broken records."""
         record = self.new_record(planned)
         try:
             sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
@@ -92,7 +89,7 @@ class Solver:
             if old and old.answered:
                 record = replace(record, status="wrong", transcript=old.transcript)
             elif self.asks:
-                record = await self._run(planned, sample, record, old)
+                record = await self._run(planned, sample, replace(record, given=given.noted), old, given)
             elif old:
                 record = replace(old, config=record.config, worker=self.worker)
             else:
@@ -119,11 +116,13 @@ class Solver:
             worker=self.worker,
         )
 
-    def open_case(self, planned: Planned, sample: Sample) -> Case:
+    def open_case(self, planned: Planned, sample: Sample, given: Given = OWN) -> Case:
         """The case that a task works with. Must be called inside the event loop."""
         place = (planned.id, self.configs[planned.task.name], self._placeholders(sample))
         resumed = self.stages.find(*place) if self.earlier else None
         folder = self.folder.files(*planned.id)
+        own = self.clients.model()
+        model = given.model_for(own)
         if self.earlier and resumed is None and folder.exists():
             shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
         return Case(
@@ -131,10 +130,10 @@ class Solver:
             attempt=planned.attempt,
             seed=seed_of(planned.id),
             settings=self.settings,
-            model=self.models(),
-            models=self.models,
+            model=model,
+            models=lambda role: model if (found := self.clients.model(role)) is own else found,
             loop=converse,
-            toolbox=self.boxes(planned.task),
+            toolbox=given.tools or self.clients.box(planned.task),
             folder=folder,
             resumed=resumed,
             on_checkpoint=partial(self.stages.keep, *place),
@@ -169,9 +168,9 @@ class Solver:
             record = await self._scored(planned.task, case.sample, record, record.transcript)
         return replace(record, finished=time.time())
 
-    async def _run(self, planned: Planned, sample: Sample, record: Record, old: Record | None) -> Record:
+    async def _run(self, planned: Planned, sample: Sample, record: Record, old: Record | None, given: Given) -> Record:
         """``old``: what an earlier session has left of the case."""
-        case = self.open_case(planned, sample)
+        case = self.open_case(planned, sample, given)
         paid = Usage()
         if old and old.status == "missing" and old.transcript:  # its checkpoint may be earlier or later
             paid = max(case.usage, old.transcript.usage, key=lambda usage: usage.requests)

@@ -11,11 +11,11 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.tools import united, without_devices
-from agentgauge.run.case_runner import CaseRunner
 from agentgauge.run.launch.cluster import check_room, connect, disconnect, head
 from agentgauge.run.launch.remote_cases import RemoteCases
 from agentgauge.run.launch.shard_spec import ShardSpecs
 from agentgauge.run.launch.tool_server import LaunchedTools
+from agentgauge.run.runner import Runner
 from agentgauge.run.settings import Settings
 
 
@@ -65,7 +65,7 @@ class Driver:
             self._server.close()
         disconnect()
 
-    def cases(self, runner: CaseRunner) -> RemoteCases:
+    def cases(self, runner: Runner) -> RemoteCases:
         """The cases of the run; called once, when the first case is to run."""
         from agentgauge.run.launch.ray_shards import RayShards
 

@@ -16,8 +16,8 @@ from agentgauge.core.case import Case
 from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.index import Row
 from agentgauge.core.types import Json
-from agentgauge.run.case_runner import CaseRunner
-from agentgauge.run.factories import Endpoint
+from agentgauge.run.clients import Endpoint
+from agentgauge.run.runner import Runner
 from agentgauge.run.solve import Planned
 
 Result = TypeVar("Result")
@@ -45,7 +45,7 @@ class OwnCases:
 
     def __init__(
         self,
-        runner: CaseRunner,
+        runner: Runner,
         submit: Callable[[Coroutine[Any, Any, Any]], Future[Any]],
         root: Path,
         outside: Planned,

@@ -12,8 +12,8 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import register
 from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
 from agentgauge.run.chat_form import ProgramRequest
+from agentgauge.run.clients import Endpoint
 from agentgauge.run.endpoint_proxy import EndpointProxy, ProgramSession, ask_model
-from agentgauge.run.factories import Endpoint
 from agentgauge.run.own_tests.case import OwnCases
 
 # -- What the fixtures ``model`` and ``tools`` return: the run's model and its real tools.

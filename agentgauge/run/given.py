@@ -1,0 +1,61 @@
+"""Another model, or other tools, that some cases get in the place of the run's own: what a project's fixtures give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest, Message
+from agentgauge.core.tools import ToolBox
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Two are equal where their cases may be solved alike."""
+
+    model: ChatModel | None = None  # of the project's own; None: the run's
+    system: str = ""  # put in front of every conversation with the tested model
+    tools: ToolBox | None = None  # of the project's own; None: the run's
+
+    @property
+    def noted(self) -> dict[str, str]:
+        """What differs from the run's own, for records."""
+        noted = {
+            "model": self.model and self.model.name,
+            "system": self.system,
+            "tools": self.tools and repr(self.tools),
+        }
+        return {name: value for name, value in noted.items() if value}
+
+    def model_for(self, own: ChatModel) -> ChatModel:
+        model = self.model or own
+        return WithSystem(model, self.system) if self.system else model
+
+
+OWN = Given()
+"""The run's own model and tools."""
+
+
+class WithSystem:
+    """A model that is told something before every conversation."""
+
+    def __init__(self, model: ChatModel, text: str) -> None:
+        self._model = model
+        self._text = text
+        self.name = model.name
+        self.fingerprint = model.fingerprint
+        self.reported = model.reported
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        return await self._model.complete(replace(request, messages=_told(request.messages, self._text)))
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+def _told(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
+    """The messages with the text at the begin of their system message, which is added where there is none."""
+    first, *rest = messages
+    if first.get("role") in ("system", "developer") and isinstance(first.get("content"), str):
+        return ({**first, "content": f"{text}\n\n{first['content']}"}, *rest)
+    return ({"role": "system", "content": text}, *messages)
