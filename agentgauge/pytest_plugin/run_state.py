@@ -293,7 +293,7 @@ def _judge(state: RunState, exitstatus: int) -> int:
         if text := warning(state.settings.gates, state.summary):
             state.notes.append(text)
     for gate in state.settings.gates:
-        problem, seen = check_gate(gate, state.summary, state.folder.path, tasks=state.settings.tasks)
+        problem, seen = check_gate(gate, state.summary, state.folder.path, state.settings.tasks)
         state.gates.append({"text": gate.text, "problem": problem})
         state.problems += [problem] if problem else []
         state.held += [f"gate {gate.text} holds: {seen}"] if seen else []
