@@ -207,7 +207,7 @@ def registry_of(config: pytest.Config) -> Registry:
 
     if (tasks := config.stash.get(REGISTRY, None)) is None:
         tasks = config.stash[REGISTRY] = Registry.installed()
-    for plugin in config.pluginmanager.get_plugins():
+    for _, plugin in config.pluginmanager.list_name_plugin():
         if isinstance(plugin, ModuleType):
             tasks.add(*(task for task in tasks_of(plugin) if task.name not in tasks))
     return tasks
