@@ -22,7 +22,7 @@ from agentgauge.agent.dialect import (
 from agentgauge.agent.dialects.format import text_of as words_of
 from agentgauge.agent.model_json import read_json
 from agentgauge.agent.native import chosen_dialect
-from agentgauge.core.capabilities import role_option
+from agentgauge.core.task_options import role_option
 from agentgauge.core.case import Case
 from agentgauge.core.chat import (
     ChatReply,
