@@ -18,9 +18,9 @@ from agentgauge.core.tracebacks import mistake_behind, sentence_of, with_mistake
 from agentgauge.pytest_plugin.fixtures import needs_tools, uses_us
 from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED
 from agentgauge.pytest_plugin.options import only_looks, registry_of
-from agentgauge.run.runner import Place
 from agentgauge.run.limit import limited
 from agentgauge.run.preflight import blind_roles, declared_blind, role_shown
+from agentgauge.run.runner import Place
 from agentgauge.run.settings import Settings
 from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.shards.shard import FILE as SHARD

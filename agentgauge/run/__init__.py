@@ -1,1 +1,1 @@
-"""What runs cases, without pytest: settings, prefetcher, slots, services, from a case to its record."""
+"""What runs cases, without pytest: settings, services, and the runner that makes records of cases."""

@@ -122,7 +122,7 @@ class Runner:
         self._clients.on_rest = self._first_replies.on_change = self._recheck
         logs = self.folder.path / "logs" / "agent"
         program = settings.program
-        self._agent = ProgramAgent(program, logs, settings.in_flight) if program else None
+        self._agent = ProgramAgent(program, settings.tasks, logs, settings.in_flight) if program else None
         self._stages = Stages(self.folder)
         self._solver = Solver(
             settings=CaseSettings(

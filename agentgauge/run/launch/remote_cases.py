@@ -78,7 +78,7 @@ class _Shard:
 
 
 class RemoteCases:
-    """Owns the cases of a driver, as ``Prefetcher`` owns those of a worker. Its public methods are called from pytest's
+    """Owns the cases of a driver, as ``Background`` owns those of a worker. Its public methods are called from pytest's
     thread."""
 
     def __init__(
@@ -136,7 +136,7 @@ class RemoteCases:
             self._queue.extend(shards)
 
     def result(self, case: Planned) -> Line | Record:
-        """As ``Prefetcher.result``. Raises OSError where the record could not be stored."""
+        """As ``Background.result``. Raises OSError where the record could not be stored."""
         if case.id not in self._known:
             with self._changed:
                 self._queue.appendleft(_Shard({case.id: case}))
