@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import CommandParser
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 
 TEMPLATE = Path(__file__).parent / "new_benchmark"
 PLACEHOLDER = "benchmark_name"
@@ -24,7 +24,7 @@ MARKS = frozenset({"benchmark_task", "filterwarnings", "parametrize", "skip", "s
 def main(argv: Sequence[str]) -> int:
     parser = CommandParser(
         prog="agentgauge new",
-        description="Write a package with a small benchmark that runs: data, task, checker, tests, published rows.",
+        description="Write a package with a small benchmark that runs: samples, task, checker, tests, published rows.",
         epilog="example: agentgauge new bench_puzzles",
     )
     parser.add_argument("name", metavar="NAME", help="name of package and task: lower-case letters, digits and _")
@@ -70,7 +70,7 @@ def _taken(name: str) -> str:
         return "a marker of pytest"
     if name == "tests":
         return "the folder of the package's own tests"
-    if any(name == task.replace(".", "_") for task in known_tasks()):
+    if any(name == task.replace(".", "_") for task in Registry.installed().names):
         return "an announced task"
     if find_spec(name) is not None:
         return "a module that is installed"

@@ -76,10 +76,10 @@ def pytest_load_initial_conftests(
         raise pytest.UsageError(refusal(error)) from None
     yield
     import_named(early_config)
-    # by now the project's own options are known, and its conftest.py has announced its tasks
+    # by now the project's own options are known, and the tasks of its conftest.py
     if early_config.known_args_namespace.help or unknown_options(parser, args):
-        add_task_options(parser)
-        refuse_mistyped(parser, args)
+        add_task_options(early_config, parser)
+        refuse_mistyped(early_config, parser, args)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
@@ -116,6 +116,20 @@ def pytest_configure(config: pytest.Config) -> None:
             from agentgauge.pytest_plugin.reporting import prepare_terminal
 
             prepare_terminal(config)
+
+
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: object
+) -> list[pytest.Item | pytest.Collector] | None:
+    if "agentgauge.core.task" not in sys.modules or not isinstance(collector, pytest.Module):
+        return None
+    from agentgauge.core.task import Task
+
+    if type(obj) is not Task:  # another object may answer to isinstance, too
+        return None
+    from agentgauge.pytest_plugin.benchmark import collect
+
+    return collect(collector, obj)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
