@@ -50,7 +50,7 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
         looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data.files}))
         raise UsageProblem(f"--data {data!r} holds no known data set; looked for {looked_for} there and in its folders")
     for name, root in found.items():
-        tasks[name].data.index(root)  # reports damaged data now; the workers use the cached index
+        tasks[name].data.index(root)  # reports damaged data now
     return found, dict.fromkeys(found, True)
 
 

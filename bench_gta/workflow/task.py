@@ -36,7 +36,7 @@ from agentgauge.core.chat import ChatReply, ChatRequest, Message
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import MetricFormula
-from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.index import Entry, Index, Row
 from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.task import DataSource, Task
 from agentgauge.core.text import cut
@@ -296,7 +296,8 @@ class Workflow(
     def check_options(self, root: Path) -> None:
         """The embedded judge needs conditions at every leaf, and official data has none."""
         if self.judge == RULES:
-            build_index([root / data.DATASET], data.entries, lambda entry: _ruled(root, entry), kind=_RULED)
+            for entry in data.entries(root / data.DATASET):
+                _require_rules(root, entry)
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
         differs = {
@@ -350,18 +351,14 @@ class Workflow(
 
 _NO_REPLY = "no reply of the judge could be used, although it was asked again"
 
-_RULED = "gta_workflow rules 1"
-"""To be raised when ``_ruled`` refuses more, by whatever it calls: files that it has found right are not read again."""
 
-
-def _ruled(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
-    """Describes a task for an index. Raises UsageProblem where the embedded judge could not judge it."""
+def _require_rules(root: Path, entry: Entry) -> None:
+    """Raises UsageProblem where the embedded judge could not judge a task."""
     for node in _leaves(entry):
         try:
             rules.validate(check_of(node))
         except DataProblem as problem:
             raise UsageProblem(f"{root / data.DATASET}: task {entry.key!r}, leaf {node.id!r}: {problem}") from None
-    return entry.key, ()
 
 
 def _leaves(entry: Entry) -> list[Node]:

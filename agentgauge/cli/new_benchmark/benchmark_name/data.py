@@ -16,10 +16,10 @@ class Questions(DataSource):
 
     def index(self, root: Path) -> Index:
         """Ids and keywords, for collection. Raises DataProblem."""
-        return build_index([root / FILE], line_entries, _describe, kind="benchmark_name 1")
+        return build_index([root / FILE], line_entries, _describe)
 
     def load(self, index: Index, row: Row, task: str) -> Sample:
-        return Sample(row.id, task, row.tags, json.loads(index.read(row)), index.root, row.position)
+        return Sample(row.id, task, row.tags, json.loads(row.text), index.root, row.position)
 
 
 def _describe(entry: Entry) -> tuple[str, list[str]]:
