@@ -202,7 +202,7 @@ SHORT, LONG = Sized("short", 1), Sized("long", 5)
 
 
 def planned_balance(task, *samples, attempts=1):
-    rows = [Row(sample, (), 0, 0, place) for place, sample in enumerate(samples)]
+    rows = [Row(sample, (), place) for place, sample in enumerate(samples)]
     return [Planned(task, NOWHERE, row, attempt) for row in rows for attempt in range(1, attempts + 1)]
 
 
