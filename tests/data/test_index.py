@@ -16,7 +16,6 @@ from agentgauge.core import index
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Entry, Index, build_index, line_entries, object_entries
 
-
 described: list[str] = []
 
 
