@@ -17,6 +17,7 @@ import http.client
 import json
 import math
 import os
+import sys
 import threading
 import time
 from array import array
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from agentgauge.core import task
 from agentgauge.core.errors import Fault, UsageProblem
 from tool_impls import devices
 from tool_impls.devices import Batched
@@ -108,11 +110,6 @@ def similarity(backend: str) -> Similarity:
 def loads_model(backend: str) -> bool:
     """Whether the backend takes hundreds of megabytes, seconds to load and milliseconds for a text."""
     return backend.partition("@")[0] in ("minilm", "mpnet")
-
-
-def comparable(backend: str) -> bool:
-    """Whether scores of this backend are comparable with the published ones."""
-    return backend == "mpnet"
 
 
 def check(backend: str) -> None:
@@ -224,18 +221,6 @@ PAIRS = 32  # of texts that go through the model at once, at most
 KEPT = 4096  # texts whose vectors are kept
 
 
-def shown_device(backend: str) -> str:
-    """What a run says beforehand of the device of its server; empty for a backend without a model. Looks for no GPU,
-    because that takes seconds."""
-    wanted = _wanted()
-    if not loads_model(backend):
-        return ""
-    if wanted != devices.AUTO:
-        return wanted
-    named = "the GPU with the most free memory, or cpu; logs/similarity.log names it"
-    return named if devices.has_gpu() else devices.CPU
-
-
 def chosen_device(backend: str) -> str:
     """The device of this process: ``cpu``, or ``cuda:0``. Raises UsageProblem."""
     wanted = _wanted()
@@ -296,3 +281,32 @@ class Together:
 
 def _wanted() -> str:
     return os.environ.get(DEVICE_VARIABLE, "").strip() or devices.AUTO
+
+
+class TextSimilarity(task.Similarity):
+    """The part of a task whose texts are compared by these backends."""
+
+    def default(self, *, official: bool) -> str:
+        """The published backend if it is set up and the data is official; otherwise a backend that needs no
+        installation and is not comparable."""
+        return "mpnet" if official and set_up("mpnet") else "trigram"
+
+    def check(self, similarity: str) -> None:
+        check(similarity)
+
+    def comparable(self, similarity: str) -> bool:
+        return similarity == "mpnet"
+
+    def server(self, similarity: str) -> list[str]:
+        command = [sys.executable, "-m", "bench_gta.similarity_server", "--backend", similarity]
+        return command if loads_model(similarity) else []
+
+    def device(self, similarity: str) -> str:
+        """Looks for no GPU, because that takes seconds."""
+        wanted = _wanted()
+        if not loads_model(similarity):
+            return ""
+        if wanted != devices.AUTO:
+            return wanted
+        named = "the GPU with the most free memory, or cpu; logs/similarity.log names it"
+        return named if devices.has_gpu() else devices.CPU

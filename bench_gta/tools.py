@@ -6,6 +6,7 @@ docs/benchmarks/gta_workflow.md#category-figures).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from tool_impls.real_tools import LocalTools
@@ -46,7 +47,5 @@ DRAWING: frozenset[str] = frozenset({"DrawBox", "AddText", "Plot", "TextToImage"
 """Tools whose calls are compared for queries that are answered by a picture."""
 
 
-class GtaTools(LocalTools):
-    """The real tools of GTA as a capability. The task itself defines ``tools_of``."""
-
-    default_settings = Path(__file__).with_name("default_tools.toml")
+GtaTools = partial(LocalTools, default_settings=Path(__file__).with_name("default_tools.toml"))
+"""The real tools with the settings of GTA. ``GtaTools(tools_of)``"""

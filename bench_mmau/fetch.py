@@ -12,7 +12,7 @@ from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.dataset import DataSet, Verified
 from agentgauge.data.fetch.sources import Hub
 from bench_mmau import data
-from bench_mmau.task import TASKS
+from bench_mmau.task import TASKS, MmauData
 
 ARCHIVE = "code_kaggle_source.zip"
 
@@ -103,7 +103,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 def serves(task: str, file: str) -> bool:
     """Whether a task needs a file of the release."""
-    kind = next(one for one in TASKS if one.name == task).data.kind
+    source = next(one.data for one in TASKS if one.name == task)
+    assert isinstance(source, MmauData)
+    kind = source.kind
     name = Path(file).name
     if name == ARCHIVE:
         return kind.shown == data.NOTEBOOKS.shown

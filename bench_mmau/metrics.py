@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import Column, Leaderboard, footnotes_of, kinds, titles_and_keys
 from agentgauge.core.estimate import MetricFormula
+from agentgauge.core.presentation import kinds
+from agentgauge.core.published import Column, Leaderboard, footnotes_of, titles_and_keys
 
 Sums = Mapping[str, float]
 TableColumn = tuple[str, str, str | None]

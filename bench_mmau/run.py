@@ -18,7 +18,7 @@ from typing import Any
 from agentgauge.agent.dialect import ask as put
 from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.native import parse_reply
-from agentgauge.core.capabilities import Agent, AgentTask
+from agentgauge.core.agents import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.core.errors import ModelFault, SandboxFault

@@ -11,28 +11,12 @@ from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.agent.framing import framing_note
-from agentgauge.core.capabilities import (
-    SAME,
-    Agent,
-    Chosen,
-    CombinedScores,
-    Exporter,
-    ExternalAgents,
-    Leaderboard,
-    Oracle,
-    OwnOptions,
-    Pictures,
-    PredictionFiles,
-    Presentation,
-    Prompts,
-    PublishedRows,
-    TaskOption,
-)
-from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task import DataSource, Task
+from agentgauge.core.presentation import CombinedScores, Presentation
+from agentgauge.core.published import Published
+from agentgauge.core.task import DataSource, Pictures, PredictionFiles, Prompts, Task
+from agentgauge.core.task_options import SAME, Chosen, TaskOption
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_mmau import data, oracle, prompts, run, score
 from bench_mmau.data import RecordKind
@@ -55,6 +39,9 @@ from bench_mmau.metrics import (
 from bench_mmau.run import JUDGE, PLANNER, QA, SOLVER, Output, response_records
 
 _HERE = Path(__file__).parent
+
+Judge = Callable[[Mapping[str, Any], Output, Scoring], Score]
+"""``(record, output, scoring)``"""
 
 JUDGES = TaskOption(
     JUDGE,
@@ -114,144 +101,156 @@ class MmauData(DataSource):
         return tuple(dict.fromkeys(label for tag in own for label in (tag.partition("__")[0], tag)))
 
 
-class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle, CombinedScores):
-    """One of the twenty tasks; they differ only in the arguments of ``__init__``."""
-
-    data: MmauData
-    benchmark = "Apple MMAU"
-    combined_headline = "Accuracy"
-    published_dialects = ("native",)
-    citation = CITATION
-    kinds = KINDS
-    samples_needed = False
-
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        kind: RecordKind,
-        skills: tuple[str, ...],
-        *,
-        columns: Sequence[TableColumn],
-        runs: Callable[..., Coroutine[Any, Any, Output]],
-        judge: Callable[[Mapping[str, Any], Output, Scoring], Score],
-        gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
-        dialects: tuple[str, ...] = ("native",),
-        options: tuple[TaskOption, ...] = (),
-        texts: tuple[str, ...] = (),
-        requests: float = 1.0,
-    ) -> None:
-        self.name = f"mmau.{name}"
-        self.title = title
-        self.data = MmauData(kind, skills)
-        self.dialects = dialects
-        self.options = options
-        self.texts = texts
-        self.expected_requests = requests
-        self.runs_code = name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing")
+def _task(
+    name: str,
+    title: str,
+    kind: RecordKind,
+    skills: tuple[str, ...],
+    *,
+    columns: Sequence[TableColumn],
+    runs: Callable[..., Coroutine[Any, Any, Output]],
+    judge: Judge,
+    gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
+    dialects: tuple[str, ...] = ("native",),
+    options: tuple[TaskOption, ...] = (),
+    texts: tuple[str, ...] = (),
+    requests: float = 1.0,
+    one_request: bool = False,
+    pictures: Pictures | None = None,
+) -> Task:
+    """One of the twenty tasks. ``one_request``: ``runs`` sends one request to the tested model, so that an agent
+    program, its second argument, can answer in its place."""
+    shown = tuple(title for title, _, _ in columns)
+    return Task(
+        name=f"mmau.{name}",
+        data=MmauData(kind, skills),
+        run=runs,
+        score=partial(_score, judge),
+        metrics=lambda scoring: formula(columns),
+        dialects=dialects,
+        runs_code=name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing"),
         # contests run their programs again; notebooks ran while the case did
-        self.scores_in_thread = columns in (CONTESTS, RETRY)
-        self.columns = tuple(title for title, _, _ in columns)
-        self.counts = frozenset(title for title, _, below in columns if below is None)
-        self.published = self.columns[:1]
-        self.skills = skills_of(name)
-        self.leaderboard_columns = {self.columns[0]: name}
-        self._columns = columns
-        self._run, self._judge, self._gold = runs, judge, gold
-
-    async def run(self, case: Case) -> Json:
-        return await self._run(case)
-
-    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        return self._judge(sample.payload, dict(score.FAILED) if output is None else output, scoring)
-
-    def metrics(self, scoring: Scoring) -> MetricFormula:
-        return formula(self._columns)
-
-    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
-        reply = self._gold(sample.payload, request)
-        return replace(reply, tool_calls=reply.tool_calls[:1]) if one_call else reply
-
-    def prompt_version(self, folder: Path | None) -> str:
-        return prompts.version(folder, self.texts)
-
-    def prompt_note(self, version: str, chosen: Chosen) -> str:
-        return framing_note(version) if prompts.JUDGE in self.texts and chosen[JUDGE] != "oracle" else ""
-
-    def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
-        from bench_mmau.files import score_file
-
-        return score_file(self.name, predictions, self._judge, self._columns, scoring)
-
-    def exporters(self) -> Mapping[str, Exporter]:
-        return {"mmau": self._export}
-
-    def _export(
-        self, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring
-    ) -> list[str]:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{model.replace('/', '_')}_{self.name.removeprefix('mmau.')}_response.jsonl"
-        lines = (
-            json.dumps(response_records(sample.payload, output), ensure_ascii=False) for sample, output, _ in results
-        )
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        return []
-
-    def not_comparable(self, chosen: Chosen) -> Sequence[str]:
-        return [
-            f"{option.name.removeprefix('--mmau-')} {chosen[option.name]}"
-            for option in self.options
-            if chosen[option.name] in (SAME, "oracle")
-        ]
-
-    def doubts(self, part: Mapping[str, Any]) -> Sequence[str]:
-        invalid = part["metrics"].get("Invalid Judgments", {}).get("value") or 0.0
-        found = []
-        if invalid:
-            judged = part["metrics"]["Valid Answers"]["value"]
-            lacking = "are neither correct nor wrong, and say nothing about the agent"
-            found.append(f"{self.name}: {invalid:g} of {judged:g} replies of the judge {lacking}")
-        if silent := part["causes"].get("judge silent", 0):
-            found.append(f"{self.name}: {silent} of {part['planned']} cases have no verdict: the judge sent no text")
-        return found
-
-    def combine(self, scores: Mapping[str, float | None]) -> dict[str, Any]:
-        return combined({name.removeprefix("mmau."): score for name, score in scores.items()})
-
-    def leaderboards(self) -> Sequence[Leaderboard]:
-        return leaderboards(_HERE / "reference" / "mmau.json")
+        scores_in_thread=columns in (CONTESTS, RETRY),
+        expected_requests=requests,
+        options=options,
+        presentation=Presentation(
+            benchmark="Apple MMAU",
+            title=title,
+            columns=shown,
+            counts=frozenset(title for title, _, below in columns if below is None),
+            published=shown[:1],
+            leaderboard_columns={shown[0]: name},
+            skills=skills_of(name),
+            citation=CITATION,
+            kinds=KINDS,
+            doubts=partial(_doubts, f"mmau.{name}"),
+        ),
+        published=Published(
+            dialects=("native",),
+            leaderboards=partial(leaderboards, _HERE / "reference" / "mmau.json"),
+            not_comparable=partial(_not_comparable, options),
+        ),
+        combined=CombinedScores(_combine, headline="Accuracy"),
+        prompts=Prompts(partial(prompts.version, used=texts), partial(_judge_note, prompts.JUDGE in texts)),
+        files=PredictionFiles(
+            partial(_score_files, f"mmau.{name}", judge, columns),
+            {"mmau": partial(_export, name)},
+            samples_needed=False,
+        ),
+        oracle=partial(_gold_reply, gold),
+        pictures=pictures,
+        agents=runs if one_request else None,
+    )
 
 
-class OneRequest(MmauTask, ExternalAgents):
-    """A task that sends one request to the tested model, so that an agent program can answer in its place."""
-
-    async def run_agent(self, case: Case, agent: Agent) -> Json:
-        return await self._run(case, agent)
+def _score(judge: Judge, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
+    return judge(sample.payload, dict(score.FAILED) if output is None else output, scoring)
 
 
-class Notebooks(MmauTask, Pictures):
-    """A task whose questions are about a notebook's output, which may have pictures."""
+def _gold_reply(
+    gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
+    sample: Sample,
+    request: ChatRequest,
+    *,
+    one_call: bool = False,
+) -> ChatReply:
+    reply = gold(sample.payload, request)
+    return replace(reply, tool_calls=reply.tool_calls[:1]) if one_call else reply
 
-    without_pictures = frozenset({"Text"})
 
-    def shown_to(self, tags: Sequence[str]) -> str | None:
-        return (QA if QAS in self.options else "") if "image" in tags else None
+def _judge_note(is_judged: bool, version: str, chosen: Chosen) -> str:
+    return framing_note(version) if is_judged and chosen[JUDGE] != "oracle" else ""
+
+
+def _score_files(
+    task: str,
+    judge: Judge,
+    columns: Sequence[TableColumn],
+    samples: Path,
+    predictions: Path,
+    *,
+    scoring: Scoring,
+    similarity: str,
+) -> Mapping[str, Any]:
+    from bench_mmau.files import score_file
+
+    return score_file(task, predictions, judge, columns, scoring)
+
+
+def _export(
+    name: str, results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring
+) -> list[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{model.replace('/', '_')}_{name}_response.jsonl"
+    lines = (json.dumps(response_records(sample.payload, output), ensure_ascii=False) for sample, output, _ in results)
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return []
+
+
+def _not_comparable(options: Sequence[TaskOption], chosen: Chosen) -> Sequence[str]:
+    return [
+        f"{option.name.removeprefix('--mmau-')} {chosen[option.name]}"
+        for option in options
+        if chosen[option.name] in (SAME, "oracle")
+    ]
+
+
+def _doubts(task: str, part: Mapping[str, Any]) -> Sequence[str]:
+    invalid = part["metrics"].get("Invalid Judgments", {}).get("value") or 0.0
+    found = []
+    if invalid:
+        judged = part["metrics"]["Valid Answers"]["value"]
+        lacking = "are neither correct nor wrong, and say nothing about the agent"
+        found.append(f"{task}: {invalid:g} of {judged:g} replies of the judge {lacking}")
+    if silent := part["causes"].get("judge silent", 0):
+        found.append(f"{task}: {silent} of {part['planned']} cases have no verdict: the judge sent no text")
+    return found
+
+
+def _combine(scores: Mapping[str, float | None]) -> dict[str, dict[str, dict[str, Any]]]:
+    return combined({name.removeprefix("mmau."): score for name, score in scores.items()})
+
+
+def _notebook_pictures(role: str = "") -> Pictures:
+    """The output of a notebook may have pictures; ``role`` answers the questions about it."""
+    return Pictures(lambda tags: role if "image" in tags else None, frozenset({"Text"}))
 
 
 # Expected requests of a case follow from what it asks: a program is written five times, a notebook is written and then
 # asked about, an answer in mathematics is judged.
+_one = partial(_task, one_request=True)
 _tool = partial(
-    OneRequest,
+    _one,
     columns=TOOLS,
     runs=run.direct,
     judge=score.tools,
     gold=oracle.tool_call,
     dialects=("native", "react", *FAMILIES),
 )
-_dag = partial(OneRequest, columns=PLANS, runs=run.direct, judge=score.plans, gold=oracle.plan_choice)
-_ds = partial(Notebooks, columns=NOTEBOOKS, judge=score.notebook, requests=2)
+_dag = partial(_one, columns=PLANS, runs=run.direct, judge=score.plans, gold=oracle.plan_choice)
+_ds = partial(_task, columns=NOTEBOOKS, judge=score.notebook, requests=2, pictures=_notebook_pictures())
 _contest = partial(
-    MmauTask,
+    _task,
     columns=CONTESTS,
     runs=run.contest,
     judge=score.contest,
@@ -259,7 +258,7 @@ _contest = partial(
     requests=run.SAMPLES,
 )
 _math = partial(
-    OneRequest,
+    _one,
     columns=MATH,
     judge=score.mathematics,
     gold=oracle.mathematics,
@@ -268,12 +267,12 @@ _math = partial(
     texts=(prompts.JUDGE,),
     requests=2,
 )
-_shifted = partial(MmauTask, columns=MATH, judge=score.mathematics, gold=oracle.mathematics, requests=3)
+_shifted = partial(_task, columns=MATH, judge=score.mathematics, gold=oracle.mathematics, requests=3)
 
 _UNDERSTANDING, _REASONING, _PLANNING = "understanding", "reasoning", "planning"
 _SOLVING, _CORRECTION = "problem_solving", "self_correction"
 
-TASKS: tuple[MmauTask, ...] = (
+TASKS: tuple[Task, ...] = (
     _tool("tool_single", "single-step tool use", data.SINGLE, (_SOLVING,)),
     _tool("tool_parallel", "parallel tool use", data.PARALLEL, (_SOLVING,)),
     _tool("tool_double", "tool use, two steps", data.DOUBLE, (_SOLVING,)),
@@ -290,6 +289,7 @@ TASKS: tuple[MmauTask, ...] = (
         runs=partial(run.notebook, role=QA),
         gold=oracle.cells_then_answers,
         options=(QAS,),
+        pictures=_notebook_pictures(QA),
     ),
     _ds(
         "ds_oracle",
@@ -311,7 +311,7 @@ TASKS: tuple[MmauTask, ...] = (
         requests=3,
     ),
     _contest("contest_standard", "contests", data.CONTESTS, ()),
-    OneRequest(
+    _one(
         "contest_parsing",
         "contests, problem parsing",
         data.CONTEST_PARSING,

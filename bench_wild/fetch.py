@@ -10,7 +10,7 @@ from agentgauge.data.fetch.dataset import DataSet, Verified
 from agentgauge.data.fetch.sources import RawFile
 from bench_wild import data
 from bench_wild.data import RecordProblem
-from bench_wild.task import WildData
+from bench_wild.source import WildData
 
 SESSIONS, TASKS = 256, 4  # docs/benchmarks/wild.md#what-is-measured
 PER_COARSE_TYPE = 256

@@ -14,7 +14,7 @@ import copy
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,18 @@ from typing import Any
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.estimate import totals
 from agentgauge.core.text import json_lines, parse_json
-from agentgauge.core.types import Json, Score, Scoring
+from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_wild import data
 from bench_wild.data import Session, WildTask, read_sessions, sample_id
 from bench_wild.evaluator2025 import CallsReply, judge_softly
 from bench_wild.fixes import fixes_of
 from bench_wild.labels import FIRST_TURN, UNKNOWN_SUBTYPE
 from bench_wild.metrics import ACTION, DONE, ERROR_CLASSES, TASKS_PER_SESSION, Values, formula, official, session_values
+from bench_wild.options import WildOptions
 from bench_wild.prompts import ORIGINAL, Release, Sending, as_asked, messages_of
 from bench_wild.run import FAILED, with_inputs
 from bench_wild.score import score_soft, score_task
+from bench_wild.source import WildData
 from bench_wild.steps import CORRECT, ERROR, read_calls, read_steps
 
 RESULTS = "Wild-Tool-Bench_result.jsonl"
@@ -61,28 +63,28 @@ def score_files(
     predictions: Path,
     *,
     scoring: Scoring = "parity",
-    evaluator: Release = "2026",
-    language: str = "en",
-    skip_invalid: bool = False,
+    similarity: str = "",
+    options: WildOptions = WildOptions(),  # noqa: B008 - frozen
 ) -> dict[str, Any]:
     """Score a result file of either release, or the folder of one.
 
     ``metrics`` are the tables' columns in percent, None where there is nothing to count; ``official`` the content of
     the original metric file (evaluator 2026); ``samples`` the result of each task; ``stops`` the places where the
     published evaluator would have stopped, with the reasons. Sessions are those of the result file; with
-    ``skip_invalid`` sessions whose data breaks a rule are left out, and ``left_out`` names them. Raises DataProblem,
-    and RecordProblem without it.
+    ``skip_invalid`` sessions whose data breaks a rule are left out, and ``left_out`` names them. No texts are compared:
+    ``similarity`` changes nothing. Raises DataProblem, and RecordProblem without ``skip_invalid``.
     """
-    file = samples if samples.is_file() else data.find(samples)
+    evaluator = options.evaluator
+    file = samples if samples.is_file() else data.find(WildData().find(samples) or samples)
     if file is None:
         raise DataProblem(f"{samples} holds no sessions; give {' or '.join(data.FILES)}, or the folder of one")
     found = predictions / RESULTS if predictions.is_dir() else predictions
     sessions: dict[str, tuple[int, Session]] = {}
     left_out: list[str] = []
-    for place, session in enumerate(read_sessions(file, language)):
+    for place, session in enumerate(read_sessions(file, options.language)):
         if isinstance(session, Session):
             sessions[session.id] = (place, session)
-        elif skip_invalid:
+        elif options.skip_invalid:
             left_out.append(session.session)
         else:
             raise session
@@ -271,6 +273,36 @@ def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, 
 
 
 # -- writing
+
+
+Results = Iterable[tuple[Sample, Json, Path]]
+"""Of a run: samples, results, folders of files."""
+
+
+def export(results: Results, folder: Path, *, model: str, scoring: Scoring, sending: Sending) -> list[str]:
+    """Write a run as an original result file. Returns notes for a reader."""
+    place = folder / "result" / model.replace("/", "_")
+    place.mkdir(parents=True, exist_ok=True)
+    resolved = ((*data.resolve(sample), output) for sample, output, _ in results)
+    missing = write_result_lines(place / RESULTS, resolved, model, sending=sending, tolerant=scoring == "strict")
+    return [f"session {session} is left out: one of its tasks is missing before another" for session in missing]
+
+
+def export_csv(
+    results: Results,
+    folder: Path,
+    *,
+    model: str,
+    scoring: Scoring,
+    sending: Sending,
+    score: Callable[[Sample, Json, Scoring], Score],
+) -> list[str]:
+    """Write a run as a row for each task, scored by the run's evaluator, in the order of the data."""
+    folder.mkdir(parents=True, exist_ok=True)
+    finished = sorted(results, key=lambda result: result[0].position)
+    rows = ((*data.resolve(sample), output, score(sample, output, scoring)) for sample, output, _ in finished)
+    write_csv(folder / FILE, rows, sending=sending, tolerant=scoring == "strict")
+    return []
 
 
 def write_result_lines(

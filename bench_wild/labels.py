@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agentgauge.core.capabilities import kinds
+from agentgauge.core.presentation import kinds
 
 KINDS = kinds(
     wrong_tool="unknown_tool, call_the_wrong_function, function_name_hallucination",

@@ -31,6 +31,12 @@ UNVERIFIED, GENERATED = "unverified", "generated"
 NOT_VERIFIED, ACCEPTED = "generated, and not verified by a person", "generated, and accepted by a person"
 """The remark on such sessions."""
 
+
+def not_official(differences: Sequence[str]) -> Sequence[str]:
+    """The differences that are remarks on generated sessions, whether a person has accepted them or not."""
+    return [one for one in differences if one.endswith((NOT_VERIFIED, ACCEPTED))]
+
+
 FIELDS = frozenset(
     {
         "id",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.chat import ChatReply, Message, ToolCall
+from agentgauge.core.chat import ChatReply, ChatRequest, Message, ToolCall
 from agentgauge.core.types import Sample
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.graph import Graph
@@ -46,6 +46,10 @@ def answer(sample: Sample, turn: int, *, one_call: bool = False) -> ModelAnswer:
     _, task = resolve(sample)
     replies = answers(task, one_call=one_call)
     return replies[min(turn, len(replies) - 1)]
+
+
+def gold_reply(sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+    return native_reply(answer(sample, request.case.turn if request.case else 0, one_call=one_call))
 
 
 def native_reply(answer: ModelAnswer) -> ChatReply:

@@ -16,7 +16,7 @@ from agentgauge.agent.dialect import ask as put
 from agentgauge.agent.dialects.format import Published, RenderedRequest
 from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.native import parse_reply
-from agentgauge.core.capabilities import Agent, AgentTask
+from agentgauge.core.agents import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling, completed
 from agentgauge.core.errors import ModelFault
@@ -300,7 +300,7 @@ def at_once(work: Coroutine[Any, Any, _T]) -> _T:
 # -- cases
 
 
-async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None = None) -> Json:
+async def run_task(case: Case, agent: Agent | None = None, *, sending: Sending = ORIGINAL) -> Json:
     """Solve a sample with the model, or with an agent program. Raises Fault: a failed request breaks this task only,
     while upstream loses the session.
 

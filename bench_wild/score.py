@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentgauge.core.types import Json, Score, Scoring
+from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_wild.arguments import check, find_tool
-from bench_wild.data import Session, WildTask
+from bench_wild.data import Session, WildTask, resolve
 from bench_wild.evaluator2025 import (
     CallsReply,
     SoftVerdict,
@@ -34,7 +34,7 @@ from bench_wild.metrics import (
     situation_values,
     task_values,
 )
-from bench_wild.prompts import Release, as_asked, convert_tools
+from bench_wild.prompts import Release, as_asked, convert_tools, messages_of
 from bench_wild.steps import CORRECT, ERROR, LoggedCall, Step, explain, labels_of, read_steps
 
 BROKEN = "broken"
@@ -90,6 +90,22 @@ def score_task(
     offered = _offered(session)
     labels = labels_of(verdict.steps, offered) or ("unscorable",)
     return Score(False, values, labels, _explanation(verdict, offered), session.id, verdict.stops)
+
+
+def score_sample(
+    sample: Sample, output: Json | None, scoring: Scoring, similarity: str = "", *, evaluator: Release, context: bool
+) -> Score:
+    """Score the result of a case. ``context``: earlier tasks are sent before it. No texts are compared: ``similarity``
+    changes nothing."""
+    session, task = resolve(sample)
+    if isinstance(output, str):
+        # upstream loses the session with this task; the session's accuracy says the same, its other tasks stand
+        lost = score_task(session, task, None, scoring, evaluator)
+        text = f"the published protocol stops here: {output!r}"
+        score = Score(False, lost.values, ("session_fails",), text, lost.group, output)
+    else:
+        score = score_task(session, task, output, scoring, evaluator)
+    return situated(score, session, task, messages_of(session, task, context=context))
 
 
 def situated(score: Score, session: Session, task: WildTask, messages: int) -> Score:

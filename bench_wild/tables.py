@@ -7,14 +7,18 @@ nothing is added.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from math import fsum
+from pathlib import Path
 from statistics import variance
 from typing import Any
 
-from agentgauge.core.capabilities import Breakdown, Cell, Column, Leaderboard, columns_of, footnotes_of
 from agentgauge.core.estimate import totals
+from agentgauge.core.presentation import Breakdown, Cell
+from agentgauge.core.published import Column, Leaderboard, columns_of, footnotes_of
 from agentgauge.core.types import Score, Scoring
 from bench_wild.evaluator2025 import ARGUMENT_CLASSES
 from bench_wild.fixes import Fix, fixes_of
@@ -83,11 +87,12 @@ _SUBTYPES = (
     Column("overall", "Overall", "wild", "Subsequent Turn"),
     *columns_of("wild", "Partial Information | Coreferential Reference | Long-Range Dependency"),
 )
+_REFERENCE = Path(__file__).parent / "reference" / "wild.json"
 _PAPER = ("arXiv:2604.06185, ICLR 2026", "2026")
 
 
-def leaderboards(published: Mapping[str, Any]) -> Sequence[Leaderboard]:
-    """``published``: the content of ``reference/wild.json``."""
+def leaderboards() -> Sequence[Leaderboard]:
+    published = _published()
     printed = [
         Leaderboard(
             f"WildToolBench, {title} ({words})",
@@ -105,6 +110,12 @@ def leaderboards(published: Mapping[str, Any]) -> Sequence[Leaderboard]:
         *printed,
         Leaderboard(title, *_PAPER, _SUBTYPES, published[drawn], footnotes=footnotes_of(published, drawn)),
     ]
+
+
+@cache
+def _published() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(_REFERENCE.read_text(encoding="utf-8"))
+    return found
 
 
 ACTIONS = (SINGLE, MULTI, CLARIFY, CHAT)

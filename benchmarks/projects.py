@@ -10,9 +10,7 @@ from pathlib import Path
 from tests.plugin.project import ROOT, Project
 
 OURS = """
-from agentgauge.core.task_registry import announce
 from {module} import {name}
-announce({name}())
 pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
@@ -39,11 +37,11 @@ def test_say(client, sample):
 """
 
 
-def toy_project(path: Path, cases: int, name: str = "Toy") -> Project:
+def toy_project(path: Path, cases: int, name: str = "TOY") -> Project:
     """The toy benchmark, or one of benchmarks.toys."""
     project = Project.make(path, cases)
     (path / "conftest.py").write_text(
-        OURS.format(module="tests.plugin.toy" if name == "Toy" else "benchmarks.toys", name=name)
+        OURS.format(module="tests.plugin.toy" if name == "TOY" else "benchmarks.toys", name=name)
     )
     return project
 

@@ -10,11 +10,11 @@ import random
 import pytest
 from agentgauge_reports.page import write_page
 
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.core.types import Event
 from benchmarks.measure import cpu, run
 from benchmarks.projects import toy_project
-from tests.plugin.toy import Toy
+from tests.plugin.toy import TOY
 from tests.reports.runs import record
 from tests.reports.runs import write_run as made_run
 
@@ -35,7 +35,7 @@ def alone(workers: str) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    return toy_project(tmp_path_factory.mktemp("project") / "many", MANY, "SilentToy")
+    return toy_project(tmp_path_factory.mktemp("project") / "many", MANY, "SILENT")
 
 
 def test_one_process(project, tmp_path, benchmark, figure):
@@ -43,7 +43,7 @@ def test_one_process(project, tmp_path, benchmark, figure):
 
     def measure() -> None:
         for samples in (1, FEW):
-            small = toy_project(tmp_path / str(samples), samples, "SilentToy")
+            small = toy_project(tmp_path / str(samples), samples, "SILENT")
             costs[samples] = [run(small, *alone("0")) for _ in range(3)]
         costs[MANY] = [run(project, *alone("0"))]
 
@@ -75,11 +75,10 @@ SEARCH = """() => {
 """Types words that one case has: makes the index, lists the case, and says how many seconds that took."""
 
 
-def test_the_page(tmp_path, monkeypatch, benchmark, figure):
+def test_the_page(tmp_path, benchmark, figure):
     pytest.importorskip("playwright", reason="the page needs a browser")
     from tests.reports.browsers import started_browser
 
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
     dice = random.Random(0)
     words = ["".join(dice.choices("etaoinshrdlu", k=dice.randint(2, 9))) for _ in range(5000)]
 
@@ -90,7 +89,7 @@ def test_the_page(tmp_path, monkeypatch, benchmark, figure):
         yield Event("tool", f"Tool{case % 40}", 0, 0.1, {"arguments": {}, "result": []})
 
     made_run(tmp_path / "run", (record(n, events=list(events(n)), passed=n % 3 == 0) for n in range(MANY)))
-    file = write_page(tmp_path / "run", tmp_path / "run" / "report.html")
+    file = write_page(tmp_path / "run", tmp_path / "run" / "report.html", tasks=Registry([TOY]))
     figure(f"page of {MANY:,} cases: size", file.stat().st_size / 1e6, "MB")
     with started_browser() as browser:
         page = browser.new_page()

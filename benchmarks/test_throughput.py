@@ -71,7 +71,7 @@ def test_agent_loops(tmp_path, benchmark, figure):
     """256 samples of five model turns, each with four calls of a tool that answers at once."""
     samples = 256
     limit = samples * TURNS * LATENCY / IN_FLIGHT
-    one, many = toy_project(tmp_path / "one", 1, "AgentToy"), toy_project(tmp_path / "many", samples, "AgentToy")
+    one, many = toy_project(tmp_path / "one", 1, "AGENT"), toy_project(tmp_path / "many", samples, "AGENT")
     costs = {}
     with endpoint(LATENCY, CALLS) as (url, _):
         options = toy(url, "-n", "0", "--in-flight", str(IN_FLIGHT))

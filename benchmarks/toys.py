@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from agentgauge.agent.loop import use_tools
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import Score
-from tests.plugin.toy import Toy
+from tests.plugin.toy import toy
 
 TURNS = 5
 CALLS = 4
@@ -33,32 +33,36 @@ class Instant:
     async def close(self) -> None: ...
 
 
-class AgentToy(Toy):
-    """The model calls tools in every one of its turns; right where each call was made and answered."""
+async def _use_tools(case):
+    from agentgauge.agent.native import Native
 
-    async def run(self, case):
-        from agentgauge.agent.native import Native
-
-        case.toolbox = Instant()
-        memory = [{"role": "user", "content": f"say {case.sample.payload['say']}"}]
-        uses = await use_tools(case, Native("say something", "no such tool"), Instant.tools, memory, max_turns=TURNS)
-        return {"answers": sum(exchange.outputs is not None for exchange in uses.exchanges)}
-
-    def score(self, sample, output, scoring, similarity):
-        passed = bool(output) and output["answers"] == TURNS * CALLS
-        return Score(passed, {"right": float(passed), "all": 1.0}, explanation=f"{output}")
+    case.toolbox = Instant()
+    memory = [{"role": "user", "content": f"say {case.sample.payload['say']}"}]
+    uses = await use_tools(case, Native("say something", "no such tool"), Instant.tools, memory, max_turns=TURNS)
+    return {"answers": sum(exchange.outputs is not None for exchange in uses.exchanges)}
 
 
-class SilentToy(Toy):
-    """Asks no model: what is left is the harness."""
-
-    async def run(self, case):
-        return {"answer": case.sample.payload["say"]}
+def _count_answers(sample, output, scoring, similarity):
+    passed = bool(output) and output["answers"] == TURNS * CALLS
+    return Score(passed, {"right": float(passed), "all": 1.0}, explanation=f"{output}")
 
 
-class HalfWrongToy(SilentToy):
-    """Every second answer is wrong, with an explanation of the length that those of WildToolBench have."""
+AGENT = toy(run=_use_tools, score=_count_answers)
+"""The model calls tools in every one of its turns; right where each call was made and answered."""
 
-    def score(self, sample, output, scoring, similarity):
-        passed = sample.position % 2 == 0
-        return Score(passed, {"right": float(passed), "all": 1.0}, explanation="expected another answer; " * 30)
+
+async def _say_right(case):
+    return {"answer": case.sample.payload["say"]}
+
+
+SILENT = toy(run=_say_right)
+"""Asks no model: what is left is the harness."""
+
+
+def _half_wrong(sample, output, scoring, similarity):
+    passed = sample.position % 2 == 0
+    return Score(passed, {"right": float(passed), "all": 1.0}, explanation="expected another answer; " * 30)
+
+
+HALF_WRONG = toy(run=_say_right, score=_half_wrong)
+"""Every second answer is wrong, with an explanation of the length that those of WildToolBench have."""

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from agentgauge.core.index import Index, Row
-from agentgauge.run.own_tests.task import OwnTests, OwnTestsData
+from agentgauge.run.own_tests.task import own_tests
 from tool_impls.real_tools import LocalTools
 
 
-class OwnTestsWithTools(OwnTests, LocalTools):
-    name = "tests.tools"
-    data = OwnTestsData(name)
-    title = "tests with tools"
-    leaderboard_columns: Mapping[str, str] = {"Passed": "Passed with tools"}
-    refuses_missing = False
+def _all_tools(index: Index, row: Row) -> tuple[str, ...]:
+    """All tools, because the calls of a test are not known before it runs."""
+    from tool_impls.registry import TOOLS
 
-    def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
-        """All tools, because the calls of a test are not known before it runs."""
-        from tool_impls.registry import TOOLS
-
-        return tuple(TOOLS)
+    return tuple(TOOLS)
 
 
-TASKS = (OwnTestsWithTools(),)
+TASKS = (
+    own_tests(
+        "tests.tools",
+        title="tests with tools",
+        column="Passed with tools",
+        tools=LocalTools(_all_tools, refuses_missing=False),
+    ),
+)

@@ -22,7 +22,6 @@ from agentgauge.agent.dialect import (
 from agentgauge.agent.dialects.format import text_of as words_of
 from agentgauge.agent.model_json import read_json
 from agentgauge.agent.native import chosen_dialect
-from agentgauge.core.capabilities import role_option
 from agentgauge.core.case import Case
 from agentgauge.core.chat import (
     ChatReply,
@@ -36,6 +35,7 @@ from agentgauge.core.chat import (
 )
 from agentgauge.core.errors import ModelFault, ToolError
 from agentgauge.core.function_tools import Function, FunctionBox, as_json, tools_of
+from agentgauge.core.task_options import role_option
 from agentgauge.core.tools import SchemaTool, Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Json
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from agentgauge.cli import weights
 from agentgauge.cli.fetch import DIR_HELP, data_folder, shown
-from agentgauge.cli.score import add_task_options, configure
+from agentgauge.cli.score import add_task_options, configured
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.processes import CommandParser
-from agentgauge.core.task_registry import find_task, known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.data.fetch.dataset import (
     FIRST_USE,
     PUBLISHED,
@@ -25,17 +25,16 @@ from agentgauge.data.fetch.dataset import (
 )
 
 
-def main(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
+def main(argv: Sequence[str], tasks: Registry) -> int:
+    options = _parser(tasks).parse_args(argv)
     if "task" in options:
-        configure(options)
-        return _check(options)
+        return _check(options, configured(tasks, options))
     base = data_folder(options.dir)
-    print("\n".join(shown(line) for line in [*overview(base), *weights.overview(base)]))
+    print("\n".join(shown(line) for line in [*overview(base, tasks), *weights.overview(base)]))
     return 0
 
 
-def _parser() -> CommandParser:
+def _parser(tasks: Registry) -> CommandParser:
     parser = CommandParser(
         prog="agentgauge data",
         description=(
@@ -51,16 +50,16 @@ def _parser() -> CommandParser:
         description="Check the format of a data set, and whether its evaluator can score it. Exit status 1 if not.",
         epilog="example: agentgauge data check wild --data WildToolBench/data",
     )
-    check.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(_with_data()))}")
+    check.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(_with_data(tasks)))}")
     check.add_argument("--data", type=Path, metavar="DIR", help="folder of the data set (default: the bundled one)")
-    add_task_options(check, models=False)
+    add_task_options(check, tasks, models=False)
     return parser
 
 
-def _check(options: argparse.Namespace) -> int:
-    task = find_task(options.task)
+def _check(options: argparse.Namespace, tasks: Registry) -> int:
+    task = tasks[options.task]
     if task.data.in_run_folder:
-        raise UsageProblem(f"{task.name} has no data set; name one of {', '.join(sorted(_with_data()))}")
+        raise UsageProblem(f"{task.name} has no data set; name one of {', '.join(sorted(_with_data(tasks)))}")
     folder = options.data or task.data.bundled
     problems, strange = task.data.check(folder)
     for text in strange:
@@ -71,19 +70,23 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _with_data() -> set[str]:
+def _with_data(tasks: Registry) -> set[str]:
     """The tasks that have a data set; those of a project's own tests have none."""
-    return {name for name, task in known_tasks().items() if not task.data.in_run_folder}
+    return {task.name for task in tasks if not task.data.in_run_folder}
 
 
-def overview(base: Path) -> list[str]:
+def overview(base: Path, tasks: Registry) -> list[str]:
     """One block of lines per data set, then the tasks for which only bundled samples are here."""
     lines, all_served = [f"data folder: {base}" + ("" if base.is_dir() else " (not there yet)")], set[str]()
     for data_set in known_data_sets().values():
-        found = served(data_set, base)
+        found = served(tasks, data_set, base)
         all_served |= set(found)
-        lines += ["", f"{data_set.name}: {data_set.title}", *(f"  {line}" for line in _block(data_set, base, found))]
-    bundled = ", ".join(shortened(_with_data() - all_served)) or "no task"
+        lines += [
+            "",
+            f"{data_set.name}: {data_set.title}",
+            *(f"  {line}" for line in _block(data_set, base, found, tasks)),
+        ]
+    bundled = ", ".join(shortened(tasks, _with_data(tasks) - all_served)) or "no task"
     return [
         *lines,
         "",
@@ -91,31 +94,34 @@ def overview(base: Path) -> list[str]:
     ]
 
 
-def _block(data_set: DataSet, base: Path, found: dict[str, Path]) -> list[str]:
+def _block(data_set: DataSet, base: Path, found: dict[str, Path], tasks: Registry) -> list[str]:
     root = base / data_set.folder
     note = read_note(root)
     if note is None and not found:
         return [f"not here; get it with: agentgauge fetch {data_set.name}"]
-    lines = _fetched(root, note) if note else _own(found)
-    missing = [name for name in data_set.tasks if name not in found]
-    lines += _wrapped("serves", found)
-    return [*lines, *_wrapped("lacks", missing)] if missing and found else lines
+    lines = _fetched(root, note) if note else _own(found, tasks)
+    missing = [name for name in data_set.tasks_among(tasks) if name not in found]
+    lines += _wrapped("serves", found, tasks)
+    return [*lines, *_wrapped("lacks", missing, tasks)] if missing and found else lines
 
 
-def _wrapped(title: str, names: Collection[str]) -> list[str]:
+def _wrapped(title: str, names: Collection[str], tasks: Registry) -> list[str]:
     return textwrap.wrap(
-        f"{title:10}{', '.join(shortened(names)) or 'no task'}", 98, subsequent_indent=" " * 10, break_on_hyphens=False
+        f"{title:10}{', '.join(shortened(tasks, names)) or 'no task'}",
+        98,
+        subsequent_indent=" " * 10,
+        break_on_hyphens=False,
     )
 
 
-def _own(found: Mapping[str, Path]) -> list[str]:
+def _own(found: Mapping[str, Path], tasks: Registry) -> list[str]:
     """Count the records of a copy that the user brought, and no more: a look at it must not take long."""
     lines = [
         *(f"folder    {place}" for place in dict.fromkeys(found.values())),
         "source    your own copy, not fetched by this command",
     ]
     try:
-        indices = [known_tasks()[name].data.index(root) for name, root in found.items()]
+        indices = [tasks[name].data.index(root) for name, root in found.items()]
     except DataProblem as problem:
         return [*lines, f"damaged   {problem}"]
     task, root = next(iter(found.items()))

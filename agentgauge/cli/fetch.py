@@ -12,6 +12,7 @@ from agentgauge.cli import weights
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.files import expanded
 from agentgauge.core.processes import CommandParser, checked_address
+from agentgauge.core.registry import Registry
 from agentgauge.data import find
 from agentgauge.data.fetch.dataset import find_data_set
 from agentgauge.data.fetch.fetching import FetchOptions, fetch
@@ -20,7 +21,7 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as a shell has it."""
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], tasks: Registry) -> int:
     """Returns the exit status: 0 if all data is complete, 1 if a verification found problems, 4 if the user must
     act."""
     options = parser().parse_args(argv)
@@ -36,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
     worst, known = 0, weights.everything()
     for data_set in [find_data_set(name, known) for name in names]:
         try:
-            worst = max(worst, 0 if fetch(data_set, order, report) else 1)
+            worst = max(worst, 0 if fetch(tasks, data_set, order, report) else 1)
         except AgentGaugeError as problem:
             print(f"agentgauge: {shown(str(problem))}", file=sys.stderr)
             worst = 4

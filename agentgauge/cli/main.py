@@ -11,37 +11,53 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TextIO, cast
+from typing import NamedTuple, TextIO, cast
 
 from agentgauge.core.announcement import announced, import_file, own_version
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.files import home_variables, refusal
 from agentgauge.core.processes import CommandParser, Output, drop, lost_output, open_closed_streams
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
+from agentgauge.core.registry import Registry, tasks_of
+from agentgauge.core.task import Task
 from agentgauge.core.text import show
 
+
+class Command(NamedTuple):
+    """A command of ours: its function, and its help."""
+
+    function: str  # MODULE:NAME of ``(argv, tasks)``, or of ``(argv)``; returns the exit status
+    help: str
+    knows_tasks: bool = True
+
+
 COMMANDS = {
-    "view": ("agentgauge.cli.results:view", "show a folder of runs in a browser, running ones live"),
-    "report": (
+    "view": Command("agentgauge.cli.results:view", "show a folder of runs in a browser, running ones live"),
+    "report": Command(
         "agentgauge.cli.report:main",
         "write a run's page, tables or dashboard, or files for other programs",
     ),
-    "compare": (
+    "compare": Command(
         "agentgauge.cli.results:compare",
         "compare runs: what got better or worse, and whether the difference is noise",
     ),
-    "score": ("agentgauge.cli.score:main", "score prediction files of the original benchmark"),
-    "sweep": ("agentgauge.cli.several:sweep", "run every combination of models and settings that a file lists"),
-    "launch": ("agentgauge.cli.launch:main", "run pytest with its benchmark cases on a Ray cluster"),
-    "merge": ("agentgauge.cli.results:merge_shards", "merge the shards of one run"),
-    "fetch": ("agentgauge.cli.fetch:main", "download official data sets and weights of tools, and verify them"),
-    "data": ("agentgauge.cli.data:main", "list the official data and the weights on this machine; check a data set"),
-    "serve-tools": ("tool_impls.server.command:main", "serve the real tools over AgentLego's protocol"),
-    "serve-model": ("agentgauge.cli.serve_model:main", "serve a model in the OpenAI format"),
-    "new": ("agentgauge.cli.new:main", "write a package for a benchmark of your own"),
-    "cite": ("agentgauge.cli.results:cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
+    "score": Command("agentgauge.cli.score:main", "score prediction files of the original benchmark"),
+    "sweep": Command("agentgauge.cli.several:sweep", "run every combination of models and settings that a file lists"),
+    "launch": Command(
+        "agentgauge.cli.launch:main", "run pytest with its benchmark cases on a Ray cluster", knows_tasks=False
+    ),
+    "merge": Command("agentgauge.cli.results:merge_shards", "merge the shards of one run"),
+    "fetch": Command("agentgauge.cli.fetch:main", "download official data sets and weights of tools, and verify them"),
+    "data": Command(
+        "agentgauge.cli.data:main", "list the official data and the weights on this machine; check a data set"
+    ),
+    "serve-tools": Command(
+        "tool_impls.server.command:main", "serve the real tools over AgentLego's protocol", knows_tasks=False
+    ),
+    "serve-model": Command("agentgauge.cli.serve_model:main", "serve a model in the OpenAI format"),
+    "new": Command("agentgauge.cli.new:main", "write a package for a benchmark of your own"),
+    "cite": Command("agentgauge.cli.results:cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
 }
-"""Name → function that takes the arguments and returns the exit status, and help."""
 
 ENTRY_POINTS = "agentgauge.commands"
 """Entry point group of the commands of other packages, such as benchmarks: name → ``main(argv)``, which returns the
@@ -122,12 +138,15 @@ def _run(arguments: Sequence[str]) -> int:
         parser.parse_args(arguments)  # prints help or the version, or what is wrong with an option, and exits
         parser.error("a command is missing; --help lists them")
     try:
-        for file in files:
-            sys.path.insert(0, str(file.absolute().parent))
-            import_file(file)
+        of_files = [task for file in files for task in _tasks_of_file(file)]
         os.environ.update(home_variables())
-        run = pkgutil.resolve_name(COMMANDS[name][0]) if name in COMMANDS else brought[name].load()
-        return int(run(arguments[1:]) or 0)
+        command = COMMANDS.get(name)
+        run = pkgutil.resolve_name(command.function) if command else brought[name].load()
+        if command is None or not command.knows_tasks:
+            return int(run(arguments[1:]) or 0)
+        tasks = Registry.installed()
+        tasks.add(*of_files)
+        return int(run(arguments[1:], tasks) or 0)
     except AgentGaugeError as problem:
         show(f"agentgauge: {problem}", file=sys.stderr)
         return 4
@@ -146,6 +165,12 @@ def _split_tasks(arguments: Sequence[str]) -> tuple[list[Path], Sequence[str]]:
         files.append(Path(file if equals else arguments[1]))
         arguments = arguments[1 if equals else 2 :]
     return files, arguments
+
+
+def _tasks_of_file(file: Path) -> list[Task]:
+    """Raises UsageProblem for a file that cannot be imported."""
+    sys.path.insert(0, str(file.absolute().parent))
+    return tasks_of(import_file(file))
 
 
 def commands_of_packages() -> dict[str, EntryPoint]:
@@ -175,7 +200,9 @@ def _parser(brought: Mapping[str, EntryPoint]) -> CommandParser:
         help="Python file that announces further tasks (benchmarks), for any command; may repeat",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    shown = {name: text for name, (_, text) in COMMANDS.items()} | {name: _help(brought[name]) for name in brought}
+    shown = {name: command.help for name, command in COMMANDS.items()} | {
+        name: _help(brought[name]) for name in brought
+    }
     for name, text in shown.items():
         commands.add_parser(name, help=text.replace("%", "%%"), add_help=False)
     return parser

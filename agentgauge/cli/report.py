@@ -10,18 +10,17 @@ from pathlib import Path
 from agentgauge_reports.formats import FORMATS, writer
 from agentgauge_reports.load import Omitted
 
-from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import CommandParser
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.core.text import show
 
 LISTED = 20
 """Up to this number, each written file is named."""
 
 
-def main(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
+def main(argv: Sequence[str], tasks: Registry) -> int:
+    options = _parser(tasks).parse_args(argv)
     _check_report(options)
     if options.eval is not None:
         options.format, options.output = "eval", options.eval
@@ -31,25 +30,26 @@ def main(argv: Sequence[str]) -> int:
         from agentgauge_reports.page import write_page
 
         page = run / "report.html" if options.html == Path() else options.html
-        show(write_page(run, page, embed=options.embed, omitted=omitted))
+        show(write_page(run, page, tasks=tasks, embed=options.embed, omitted=omitted))
     elif options.allure is not None:
         from agentgauge_reports.allure import write_results
 
-        show(write_results(run, run / "allure" if options.allure == Path() else options.allure, omitted=omitted))
+        folder = run / "allure" if options.allure == Path() else options.allure
+        show(write_results(run, folder, tasks=tasks, omitted=omitted))
     elif options.items:
         from agentgauge_reports.items import items
 
-        show(items(options.folders, as_json=options.json), is_json=options.json)
+        show(items(options.folders, tasks=tasks, as_json=options.json), is_json=options.json)
     elif options.table:
         from agentgauge_reports.tables import rows
 
-        show(rows(run, options.table, omitted=omitted), is_json=options.table == "json")
+        show(rows(run, options.table, tasks=tasks, omitted=omitted), is_json=options.table == "json")
     elif options.format in FORMATS:
-        show(_listed(writer(options.format)(run, options.output, omitted), options.output))
+        show(_listed(writer(options.format)(run, options.output, omitted, tasks), options.output))
     else:
         from agentgauge_reports.export import export
 
-        files, notes = export(run, options.format, options.output, options.data)
+        files, notes = export(run, options.format, options.output, options.data, tasks=tasks)
         for note in notes:
             show(note)
         show("\n".join(map(str, files)) or f"{run} holds no finished case to write")
@@ -87,18 +87,18 @@ def _check_report(options: argparse.Namespace) -> None:
             raise UsageProblem(f"{name} goes with {wants} only; give both, or neither")
 
 
-def _prediction_formats() -> list[str]:
+def _prediction_formats(tasks: Registry) -> list[str]:
     """What the tasks write. Raises UsageProblem where one has the name of a format that every run has."""
-    tasks = [task for task in known_tasks().values() if isinstance(task, PredictionFiles)]
-    if taken := [(task.name, name) for task in tasks for name in task.exporters() if name in FORMATS]:
+    found = [(task.name, name) for task in tasks if task.files for name in task.files.exporters]
+    if taken := [one for one in found if one[1] in FORMATS]:
         raise UsageProblem(
             f"the task {taken[0][0]} has prediction files named {taken[0][1]}, which is a format of every run; rename"
-            " them in its exporters()"
+            " them in its exporters"
         )
-    return sorted({name for task in tasks for name in task.exporters()})
+    return sorted({name for _, name in found})
 
 
-def _parser() -> CommandParser:
+def _parser(tasks: Registry) -> CommandParser:
     parser = CommandParser(
         prog="agentgauge report",
         description="Write one report of a finished run: --html, --allure, --items, --table, --eval or --format.",
@@ -130,7 +130,7 @@ def _parser() -> CommandParser:
     what.add_argument("--eval", type=Path, metavar="FILE", help="the run as a log of inspect_ai")
     what.add_argument(
         "--format",
-        choices=(*FORMATS, *_prediction_formats()),
+        choices=(*FORMATS, *_prediction_formats(tasks)),
         help="files for other programs (the first five formats), or prediction files of the original benchmark; needs"
         " --output",
     )

@@ -6,16 +6,15 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge.core.announcement import own_version
-from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.files import advice
 from agentgauge.core.processes import CommandParser
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.text import clean_json, show
 from agentgauge.core.web_server import bind, served
 
@@ -31,7 +30,7 @@ OWN = """\
 """A template for ``str.format``, so BibTeX's braces are doubled."""
 
 
-def cite(argv: Sequence[str]) -> int:
+def cite(argv: Sequence[str], tasks: Registry) -> int:
     parser = CommandParser(
         prog="agentgauge cite",
         description="Write BibTeX entries: of AgentGauge, and of the papers of the benchmarks that are named.",
@@ -43,37 +42,35 @@ def cite(argv: Sequence[str]) -> int:
         metavar="NAME",
         help="a task, such as gta_atomic.e2e, or a benchmark, such as gta_atomic or 'Apple MMAU' (default: all)",
     )
-    entries, without = citations(parser.parse_args(argv).names)
+    entries, without = citations(parser.parse_args(argv).names, tasks)
     print("\n\n".join(entries))
     for name in without:
         print(f"agentgauge: {name} announces no citation", file=sys.stderr)
     return 0
 
 
-def citations(names: Sequence[str]) -> tuple[list[str], list[str]]:
+def citations(names: Sequence[str], tasks: Registry) -> tuple[list[str], list[str]]:
     """The entries, AgentGauge's first, without repetitions; and the named benchmarks without a citation. Raises
     UsageProblem for a name that no task or benchmark has."""
-    tasks = known_tasks()
     known = _benchmarks(tasks)
     found, without = [OWN.format(version=own_version())], []
     for name in names:
         if name.casefold() not in known:
             raise UsageProblem(
                 f"there is no task or benchmark {name!r}{did_you_mean(name, known)}; known are"
-                f" {', '.join(sorted({presentation_of(task).benchmark for task in tasks.values()}))} and their tasks"
+                f" {', '.join(sorted({task.shown.benchmark for task in tasks}))} and their tasks"
             )
-    for task in [task for name in names for task in known[name.casefold()]] or tasks.values():
-        shown = presentation_of(task)
-        found += [shown.citation] if shown.citation else []
-        without += [shown.benchmark] if names and not shown.citation else []
+    for task in [task for name in names for task in known[name.casefold()]] or tasks:
+        found += [task.shown.citation] if task.shown.citation else []
+        without += [task.shown.benchmark] if names and not task.shown.citation else []
     return list(dict.fromkeys(found)), list(dict.fromkeys(without))
 
 
-def _benchmarks(tasks: Mapping[str, Task]) -> dict[str, list[Task]]:
+def _benchmarks(tasks: Registry) -> dict[str, list[Task]]:
     """Task, benchmark, or what the names of its tasks begin with, in lower case → the tasks."""
     found: dict[str, list[Task]] = {}
-    for name, task in tasks.items():
-        for called in {each.casefold() for each in (name, name.partition(".")[0], presentation_of(task).benchmark)}:
+    for task in tasks:
+        for called in {each.casefold() for each in (task.name, task.name.partition(".")[0], task.shown.benchmark)}:
             found.setdefault(called, []).append(task)
     return found
 
@@ -81,7 +78,7 @@ def _benchmarks(tasks: Mapping[str, Task]) -> dict[str, list[Task]]:
 # -- ``agentgauge compare``: what differs between runs, and whether that is noise.
 
 
-def compare(argv: Sequence[str]) -> int:
+def compare(argv: Sequence[str], tasks: Registry) -> int:
     from agentgauge_reports.comparison import comparison
 
     parser = CommandParser(
@@ -103,7 +100,7 @@ def compare(argv: Sequence[str]) -> int:
     parser.add_argument("--output", type=Path, metavar="FILE", help="file to write to (default: the screen)")
     options = parser.parse_args(argv)
     target: Path | None = options.output
-    written = comparison(options.folders, options.format, target.parent if target else Path())
+    written = comparison(options.folders, options.format, target.parent if target else Path(), tasks)
     is_json = options.format == "json"
     if target is None:
         show(written, is_json=is_json)
@@ -121,7 +118,7 @@ def compare(argv: Sequence[str]) -> int:
 # -- ``agentgauge merge``: puts shards of one run together.
 
 
-def merge_shards(argv: Sequence[str]) -> int:
+def merge_shards(argv: Sequence[str], tasks: Registry) -> int:
     from agentgauge_reports.merge import merge
 
     parser = CommandParser(
@@ -133,7 +130,7 @@ def merge_shards(argv: Sequence[str]) -> int:
     parser.add_argument("folders", type=Path, nargs="+", metavar="RUN", help="folders of the shards")
     parser.add_argument("--data", metavar="DIR", help="data set that the runs used (default: its recorded folder)")
     options = parser.parse_args(argv)
-    summary = merge(options.folders, options.out, options.data)
+    summary = merge(options.folders, options.out, options.data, tasks=tasks)
     count = {word: sum(task[word] for task in summary["tasks"].values()) for word in ("planned", "missing", "broken")}
     runs = "1 run" if len(options.folders) == 1 else f"{len(options.folders)} runs"
     print(f"{options.out}: {count['planned']} {'case' if count['planned'] == 1 else 'cases'} of {runs}")
@@ -145,7 +142,7 @@ def merge_shards(argv: Sequence[str]) -> int:
 # -- ``agentgauge view``: a folder of runs in a browser, running ones live.
 
 
-def view(argv: Sequence[str]) -> int:
+def view(argv: Sequence[str], tasks: Registry) -> int:
     parser = CommandParser(
         prog="agentgauge view",
         description="Serve a folder of runs to a browser on this machine: figures over time, comparisons of runs, live"
@@ -160,14 +157,14 @@ def view(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     if not 0 <= options.port <= 65535:
         raise UsageProblem(f"--port {options.port} is not a port; give a number up to 65535, or leave it out")
-    asyncio.run(_serve(options.folder, options.port))
+    asyncio.run(_serve(options.folder, options.port, tasks))
     return 0
 
 
-async def _serve(folder: Path, port: int) -> None:
+async def _serve(folder: Path, port: int, tasks: Registry) -> None:
     from agentgauge_reports.view.server import Viewer
 
-    viewer = Viewer(folder)
+    viewer = Viewer(folder, tasks)
     ended = asyncio.Event()
     loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge import sandbox
-from agentgauge.core.capabilities import PredictionFiles, Similarity
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import CommandParser
-from agentgauge.core.task_registry import configure_tasks, find_task, known_options, known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.core.text import cut, odd_kind, show
 
 # -- The benchmarks' own options, for commands that name a task.
 
 
-def add_task_options(parser: argparse.ArgumentParser, *, models: bool = True) -> None:
+def add_task_options(parser: argparse.ArgumentParser, tasks: Registry, *, models: bool = True) -> None:
     """Add the benchmarks' own options to a command that names a task. ``models``: also those that name a model."""
-    for option in known_options().values():
+    for option in tasks.options().values():
         if option.model and not models:
             continue
         if option.default is not None:
@@ -30,32 +29,32 @@ def add_task_options(parser: argparse.ArgumentParser, *, models: bool = True) ->
             parser.add_argument(option.name, dest=option.name, action="store_true", help=option.help)
 
 
-def configure(options: argparse.Namespace) -> None:
-    configure_tasks({name: getattr(options, name, None) for name in known_options()})
+def configured(tasks: Registry, options: argparse.Namespace) -> Registry:
+    """The tasks with the parsed values of their options."""
+    return tasks.configured({name: getattr(options, name, None) for name in tasks.options()})
 
 
 # -- ``agentgauge score``: scores prediction files of the original benchmarks.
 
 
-def main(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
-    configure(options)
-    task = find_task(options.task)
-    if not isinstance(task, PredictionFiles):
+def main(argv: Sequence[str], tasks: Registry) -> int:
+    options = _parser(tasks).parse_args(argv)
+    task = configured(tasks, options)[options.task]
+    if task.files is None:
         raise UsageProblem(f"{task.name} reads no prediction files")
-    if options.samples is None and task.samples_needed:
+    if options.samples is None and task.files.samples_needed:
         raise UsageProblem(f"{task.name} needs the data set as well: give --samples its folder or its main file")
     given = [path for path in (options.samples, options.predictions) if path]
     for path in given:
         refuse_odd(path)
     sandbox.hide([task.data.bundled, *(path if path.is_dir() else path.parent for path in given)])
-    own = task.default_similarity(official=False) if isinstance(task, Similarity) else ""
+    own = task.similarity.default(official=False) if task.similarity else ""
     similarity = options.similarity or own
-    result = task.score_files(options.samples, options.predictions, scoring=options.scoring, similarity=similarity)
+    result = task.files.score(options.samples, options.predictions, scoring=options.scoring, similarity=similarity)
     if options.json:
         show(json.dumps({"task": task.name, **result}, ensure_ascii=False), is_json=True)
         return 0
-    compared = f", texts compared by {similarity}" if isinstance(task, Similarity) else ""
+    compared = f", texts compared by {similarity}" if task.similarity else ""
     show(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring{compared}")
     width = max(map(len, result["metrics"]))
     for name, value in result["metrics"].items():
@@ -67,7 +66,7 @@ def main(argv: Sequence[str]) -> int:
         show(f"  {remark}")
     if left_out := result.get("left_out"):
         show(f"  left out as invalid: {', '.join(left_out)}")
-    if isinstance(task, Similarity) and not task.comparable(similarity):
+    if task.similarity and not task.similarity.comparable(similarity):
         show(f"  not comparable with published figures: {similarity} is not the published similarity model")
     return 0
 
@@ -82,13 +81,13 @@ def refuse_odd(path: Path) -> None:
         raise UsageProblem(f"{path} is {kind}, and files are read more than once; save it as a file")
 
 
-def _parser() -> CommandParser:
+def _parser(tasks: Registry) -> CommandParser:
     parser = CommandParser(
         prog="agentgauge score",
         description="Score prediction files of the original benchmark as its own evaluator does.",
         epilog="example: agentgauge score gta_atomic.step --samples gta_dataset --predictions my-model/gta_bench.json",
     )
-    names = sorted(name for name, task in known_tasks().items() if isinstance(task, PredictionFiles))
+    names = sorted(task.name for task in tasks if task.files)
     parser.add_argument("task", metavar="TASK", help=f"one of {', '.join(names)}")
     parser.add_argument(
         "--samples",
@@ -107,5 +106,5 @@ def _parser() -> CommandParser:
     scoring_help = "parity reproduces the published evaluator (default)"
     parser.add_argument("--scoring", choices=("parity", "strict"), default="parity", help=scoring_help)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    add_task_options(parser)
+    add_task_options(parser, tasks)
     return parser

@@ -16,7 +16,7 @@ from agentgauge.core.chat import CaseKey, ChatModel, ChatReply, ChatRequest
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.processes import CommandParser
-from agentgauge.core.task_registry import configure_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.core.tracebacks import mistake_behind, with_mistake
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
@@ -27,26 +27,24 @@ AT_ONCE = 1024
 """Concurrent requests; others wait. A real model's client sends as many of them as its endpoint takes."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str], tasks: Registry) -> int:
     """Returns the exit status: 0 after SIGTERM or Ctrl-C. Raises UsageProblem."""
     options = _parser().parse_args(argv)
     spec = resolve(options.model, url=options.model_url, config=load_config(root=Path.cwd()))
-    if spec.kind == "oracle":
-        configure_tasks(options.options)
-    elif options.data or options.options or options.dialect != "native":
+    if spec.kind != "oracle" and (options.data or options.options or options.dialect != "native"):
         raise UsageProblem("--data, --options and --dialect say how oracle answers; leave them out for other models")
-    asyncio.run(_serve(spec, options))
+    asyncio.run(_serve(spec, options, tasks.configured(options.options)))
     return 0
 
 
-async def _serve(spec: ModelSpec, options: argparse.Namespace) -> None:
+async def _serve(spec: ModelSpec, options: argparse.Namespace, tasks: Registry) -> None:
     """Serve until SIGTERM or SIGINT. Prints one line of JSON with the address when ready."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with AsyncExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory()))
-        model = _embedded(spec, options) if spec.embedded else _real(spec, scratch)
+        model = _embedded(spec, options, tasks) if spec.embedded else _real(spec, scratch)
         stack.push_async_callback(model.close)
         seconds = options.latency_ms / 1000
 
@@ -69,10 +67,10 @@ async def _serve(spec: ModelSpec, options: argparse.Namespace) -> None:
         await stop.wait()
 
 
-def _embedded(spec: ModelSpec, options: argparse.Namespace) -> ChatModel:
+def _embedded(spec: ModelSpec, options: argparse.Namespace, tasks: Registry) -> ChatModel:
     from agentgauge.model.embedded.model import EmbeddedModel
 
-    return EmbeddedModel(spec, data=dict(options.data), dialect=options.dialect)
+    return EmbeddedModel(spec, tasks=tasks, data=dict(options.data), dialect=options.dialect)
 
 
 def _real(spec: ModelSpec, scratch: Path) -> ChatModel:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, cast
 
-from agentgauge_reports.several import end_of, tasks_of
+from agentgauge_reports import several as reports
 from agentgauge_reports.text import aligned
 from agentgauge_reports.view.live import LiveRun
 
@@ -19,7 +19,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import advice
 from agentgauge.core.processes import CommandParser, Output, lost_output
 from agentgauge.core.redaction import register_environment
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry, tasks_of
 from agentgauge.run.gates import Budget, parse_budget
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
@@ -42,23 +42,24 @@ from agentgauge.store.folder_lock import FolderLock
 # -- The tasks that a project's own files announce, for commands that read runs of these tasks without pytest.
 
 
-def import_tasks(tasks: Collection[str], words: Iterable[str], root: Path) -> str:
-    """Import the files that may announce these tasks, as pytest does with the arguments ``words``: the ``conftest.py``
-    of ``root`` and of folders among the words, and Python files among them. Imports nothing where all are known.
+def import_tasks(tasks: Registry, wanted: Collection[str], words: Iterable[str], root: Path) -> str:
+    """Add the tasks of the files that may announce those that are wanted, as pytest does with the arguments ``words``:
+    the ``conftest.py`` of ``root`` and of folders among the words, and Python files among them. Imports nothing where
+    all are known.
 
     Returns an error message if a task stays unknown, else an empty text.
     """
     failed = ""
     for file in dict.fromkeys(_files(words, root.resolve())):
-        if not set(tasks) - known_tasks().keys():
+        if all(name in tasks for name in wanted):
             return ""
         if (folder := str(file.parent)) not in sys.path:
             sys.path.insert(0, folder)  # as pytest does by default
         try:
-            import_file(file)
+            tasks.add(*tasks_of(import_file(file)))
         except UsageProblem as problem:
             failed = f" ({problem})"
-    unknown = sorted(set(tasks) - known_tasks().keys())
+    unknown = sorted(name for name in wanted if name not in tasks)
     return f"the file that announces the task {unknown[0]} was not found{failed}" if unknown else ""
 
 
@@ -79,12 +80,20 @@ LOST = 1
 
 
 def run_members(
-    parent: Path, group: RunGroup, *, stored: RunGroup | None, budget: str | None, root: Path, again: bool = False
+    parent: Path,
+    group: RunGroup,
+    *,
+    tasks: Registry,
+    stored: RunGroup | None,
+    budget: str | None,
+    root: Path,
+    again: bool = False,
 ) -> int:
     """Run the unfinished members, then write and show the table, comparison and leaderboard. Returns the worst exit
     status.
 
-    ``stored``: the new content of the folder's file. ``again``: finished members are resumed, too. Raises UsageProblem.
+    ``tasks`` gets those that the project's files announce, too. ``stored``: the new content of the folder's file.
+    ``again``: finished members are resumed, too. Raises UsageProblem.
     """
     register_environment()
     config = load_config(root=root)
@@ -97,13 +106,15 @@ def run_members(
         with FolderLock(parent):
             if stored:
                 write(parent, stored)
-            return _run(parent, group, todo, limit, root)
+            return _run(parent, group, tasks, todo, limit, root)
     except OSError as error:
         what = f"{error.filename or parent} cannot be written ({error.strerror})"
         raise UsageProblem(f"{what}; {advice(error) or 'check the folder'}, or name another folder") from None
 
 
-def _run(parent: Path, group: RunGroup, todo: Sequence[Launch], budget: Budget | None, root: Path) -> int:
+def _run(
+    parent: Path, group: RunGroup, tasks: Registry, todo: Sequence[Launch], budget: Budget | None, root: Path
+) -> int:
     """Raises OSError."""
 
     def lost(error: OSError) -> None:
@@ -121,14 +132,14 @@ def _run(parent: Path, group: RunGroup, todo: Sequence[Launch], budget: Budget |
     launcher = Launcher(parent, todo, screen, side_by_side=width, budget=budget)
     status = launcher.run()
     words = [word for member in group.members for word in member.words]
-    if unknown := import_tasks(tasks_of(parent, names), words, root):
+    if unknown := import_tasks(tasks, reports.tasks_of(parent, names), words, root):
         screen.write_line(
             f"no table, comparison and leaderboard: {unknown}; write agentgauge --tasks FILE sweep ..., or pytest FILE"
             f" --resume={parent}, where FILE announces the task: what is finished does not run again"
         )
         status = max(status, USAGE_ERROR)
     else:
-        for line in end_of(parent, names, shutil.get_terminal_size().columns):
+        for line in reports.end_of(parent, names, tasks, shutil.get_terminal_size().columns):
             screen.write_line(line)
     for launch in todo:
         if launch.status:
@@ -152,7 +163,7 @@ def _refusal(log: Path) -> str:
 # -- ``agentgauge sweep``: every combination of models and settings that a file lists, as runs that can be compared.
 
 
-def sweep(argv: Sequence[str]) -> int:
+def sweep(argv: Sequence[str], tasks: Registry) -> int:
     parser = CommandParser(
         prog="agentgauge sweep",
         description="Run every combination of the models, dialects, temperatures, token limits and attempts that a TOML"
@@ -182,7 +193,7 @@ def sweep(argv: Sequence[str]) -> int:
         print("\n".join(aligned(rows, left=(0, 1, 2))))
         return 0
     stored = replace(group, members=(*group.members, *earlier.values()), finished=known.finished)
-    return run_members(parent, group, stored=stored, budget=found.budget, root=Path.cwd())
+    return run_members(parent, group, tasks=tasks, stored=stored, budget=found.budget, root=Path.cwd())
 
 
 def _state(parent: Path, name: str) -> str:

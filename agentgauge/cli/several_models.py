@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.launch_settings import LAUNCH
@@ -20,15 +20,23 @@ from agentgauge.run.several.command_line import CommandLine, read_command_line, 
 from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken
 from agentgauge.store.folder import new_folder
 
+if TYPE_CHECKING:
+    from agentgauge.core.registry import Registry
+
 
 def run_several_models(
-    option: Namespace, words: Sequence[str], root: Path, look_up: Callable[[str, Any], Any]
+    option: Namespace,
+    words: Sequence[str],
+    root: Path,
+    look_up: Callable[[str, Any], Any],
+    known: Callable[[], Registry],
 ) -> int | None:
     """Run the models of a command line of pytest. Returns the worst exit status; None where one run is asked for.
 
     ``option``: pytest's parsed options, with those of the project's settings. ``words``: the command line alone, whose
     models count where it has any. ``root``: the folder of ``agentgauge.toml``. ``look_up``: an option's value by the
-    name on the command line, which may be that of another plugin's option. Raises UsageProblem.
+    name on the command line, which may be that of another plugin's option. ``known`` returns the tasks that pytest
+    knows. Raises UsageProblem.
     """
     ours = {name: getattr(option, destination(name)) for name in OPTIONS}
     models, resumed = ours["--model"] or [], Path(ours["--resume"] or "")
@@ -52,14 +60,14 @@ def run_several_models(
         group = _resumed(resumed, line)
         # a run that has ended has not been held against a gate that is given now
         gated = any(word.startswith(("--gate", f"{PREFIX}gate")) for word in line.words)
-        return run_members(resumed, group, stored=None, budget=ours["--budget"], root=root, again=gated)
+        return run_members(resumed, group, tasks=known(), stored=None, budget=ours["--budget"], root=root, again=gated)
     parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
     refuse_taken(parent)
     from_settings = () if line.model_url or not ours["--model-url"] else (f"{PREFIX}model-url={ours['--model-url']}",)
     members = tuple(map(Member, named(models), models, repeat((*from_settings, *line.words))))
     in_flight = ours["--in-flight"]
     group = RunGroup(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
-    return run_members(parent, group, stored=group, budget=ours["--budget"], root=root)
+    return run_members(parent, group, tasks=known(), stored=group, budget=ours["--budget"], root=root)
 
 
 def _resumed(parent: Path, line: CommandLine) -> RunGroup:

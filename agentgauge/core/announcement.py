@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
@@ -60,7 +61,7 @@ def _checkout() -> dict[str, Any]:
 # -- Python files that announce tasks.
 
 
-def import_file(file: Path) -> None:
+def import_file(file: Path) -> ModuleType:
     """Import a Python file: by the name that it has on ``sys.path``, so that its relative imports work, else by its
     path alone.
 
@@ -71,8 +72,7 @@ def import_file(file: Path) -> None:
     file = file.absolute()
     try:
         if name := next(_names(file), None):
-            import_module(name)
-            return
+            return import_module(name)
         spec = spec_from_file_location(file.stem, file)
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
@@ -82,6 +82,7 @@ def import_file(file: Path) -> None:
         except BaseException:
             del sys.modules[file.stem]  # the next import must not find half of it
             raise
+        return module
     except Exception as error:  # the user's own code
         raise UsageProblem(
             f"{file} announces tasks and cannot be imported without pytest ({type(error).__name__}: {error}); announce"

@@ -36,6 +36,7 @@ from agentgauge.pytest_plugin.options import (
     only_looks,
     refuse_mistyped,
     refuse_paths_elsewhere,
+    registry_of,
     unknown_options,
 )
 
@@ -76,10 +77,10 @@ def pytest_load_initial_conftests(
         raise pytest.UsageError(refusal(error)) from None
     yield
     import_named(early_config)
-    # by now the project's own options are known, and its conftest.py has announced its tasks
+    # by now the project's own options are known, and the tasks of its conftest.py
     if early_config.known_args_namespace.help or unknown_options(parser, args):
-        add_task_options(parser)
-        refuse_mistyped(parser, args)
+        add_task_options(early_config, parser)
+        refuse_mistyped(early_config, parser, args)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
@@ -95,7 +96,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
             if results := config.getoption("allure_report_dir", None):
                 os.makedirs(results, exist_ok=True)  # noqa: PTH103 - where that fails, allure-pytest has a traceback
             words, root = config.invocation_params.args, config.rootpath
-            if (status := run_several_models(config.option, words, root, config.getoption)) is not None:
+            status = run_several_models(config.option, words, root, config.getoption, lambda: registry_of(config))
+            if status is not None:
                 return status
         except (UsageProblem, OSError) as problem:
             text = refusal(problem) if isinstance(problem, OSError) else str(problem)
@@ -116,6 +118,20 @@ def pytest_configure(config: pytest.Config) -> None:
             from agentgauge.pytest_plugin.reporting import prepare_terminal
 
             prepare_terminal(config)
+
+
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: object
+) -> list[pytest.Item | pytest.Collector] | None:
+    if "agentgauge.core.task" not in sys.modules or not isinstance(collector, pytest.Module):
+        return None
+    from agentgauge.core.task import Task
+
+    if type(obj) is not Task:  # another object may answer to isinstance, too
+        return None
+    from agentgauge.pytest_plugin.benchmark import collect
+
+    return collect(collector, obj)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -15,13 +15,12 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import refusal
 from agentgauge.core.processes import end_with, make_tool_token
 from agentgauge.core.redaction import redact_logs
-from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.tracebacks import with_mistake
 from agentgauge.model.shared_json import shared_json
 from agentgauge.pytest_plugin.collection import Collection
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
 from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, WORKER
-from agentgauge.pytest_plugin.options import given, only_looks
+from agentgauge.pytest_plugin.options import given, only_looks, registry_of
 from agentgauge.pytest_plugin.own_tests import OwnTests
 from agentgauge.pytest_plugin.run_state import claim_folder, continue_selection, select
 from agentgauge.pytest_plugin.worker import Worker
@@ -144,8 +143,8 @@ def activate(config: pytest.Config) -> None:
     config.add_cleanup(redact_logs())
     sent: dict[str, Any] | None = getattr(config, "workerinput", None)
     try:
-        for name in known_tasks():
-            config.addinivalue_line("markers", f"{name.replace('.', '_')}: the task {name}")
+        for task in registry_of(config):
+            config.addinivalue_line("markers", f"{task.name.replace('.', '_')}: the task {task.name}")
         settings = _worker_settings(config, sent) if sent else _controller_settings(config)
     except UsageProblem as problem:
         raise pytest.UsageError(with_mistake(problem, config.getoption("tbstyle", "auto"))) from None
@@ -185,7 +184,8 @@ def _controller_settings(config: pytest.Config) -> Settings:
     """Raises UsageProblem."""
     continue_selection(config)
     asks = not only_looks(config)
-    return claim_folder(config, take_tool_token(read_settings(given(config.option), config.rootpath, asks=asks)))
+    settings = read_settings(given(config.option), config.rootpath, tasks=registry_of(config), asks=asks)
+    return claim_folder(config, take_tool_token(settings))
 
 
 def _worker_settings(config: pytest.Config, sent: dict[str, Any]) -> Settings:
@@ -193,7 +193,8 @@ def _worker_settings(config: pytest.Config, sent: dict[str, Any]) -> Settings:
     select(config, sent["agentgauge_selection"])
     end_with(sent["agentgauge_controller"])
     asks, run_dir = not only_looks(config), Path(sent["agentgauge_run_dir"])
-    return take_tool_token(read_settings(given(config.option), config.rootpath, run_dir, asks=asks))
+    settings = read_settings(given(config.option), config.rootpath, run_dir, tasks=registry_of(config), asks=asks)
+    return take_tool_token(settings)
 
 
 def _worker_info(sent: dict[str, Any]) -> WorkerInfo:

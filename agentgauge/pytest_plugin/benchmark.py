@@ -1,21 +1,17 @@
-"""The decorator of a benchmark of one file: announces its task, and puts its test function into the file."""
+"""The decorator of a benchmark of one file: makes its task, for which pytest finds a test in the file."""
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from agentgauge.core.task_registry import announce, known_tasks
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task import Task
 from agentgauge.pytest_plugin.fixtures import Outcome
-from agentgauge.short_form.task import Metric, ShortTask, short_task
-
-Author = TypeVar("Author", bound=type[Any])
+from agentgauge.pytest_plugin.options import registry_of
+from agentgauge.short_form.task import Metric, author_of, short_task
 
 
 def benchmark(
@@ -29,9 +25,10 @@ def benchmark(
     tags: Sequence[str] = (),
     id: str = "id",
     excerpt: bool = False,
-) -> Callable[[Author], Author]:
-    """Make a benchmark from a class with ``async run(self, case)``, ``score(self, sample, answer)`` and optionally
-    ``oracle(self, sample)``; docs/adding-a-benchmark.md has an example.
+) -> Callable[[type[Any]], Task]:
+    """Make a ``Task`` from a class with ``async run(self, case)``, ``score(self, sample, answer)`` and optionally
+    ``oracle(self, sample)``; docs/adding-a-benchmark.md has an example. The class's name is then that of the task;
+    ``agentgauge.authoring.author_of`` gives the class.
 
     ``data``: a file of samples, or several, as JSON Lines, JSON or CSV; paths start at the class's file. ``gold``: a
     file with an entry for each sample, which becomes the sample's field ``gold``. ``metrics``: column →
@@ -43,8 +40,8 @@ def benchmark(
     Raises UsageProblem with one sentence that says what is wrong.
     """
 
-    def announce_class(author: Author) -> Author:
-        made = short_task(
+    def made(author: type[Any]) -> Task:
+        return short_task(
             author,
             name,
             data=data,
@@ -56,25 +53,33 @@ def benchmark(
             id=id,
             excerpt=excerpt,
         )
-        known = known_tasks().get(name)
-        # pytest may import a file again under another name: the run has begun with the task of the first time
-        if not (isinstance(known, ShortTask) and known.file == made.file):
-            announce(made)
-        test = _test(f"test_{name.replace('.', '_')}", author, made.file)
-        setattr(sys.modules[author.__module__], test.__name__, pytest.mark.benchmark_task(name)(test))
-        return author
 
-    return announce_class
+    return made
 
 
-def _test(name: str, author: type[Any], file: Path) -> FunctionType:
-    """A test function of that name, which pytest finds in the author's file at the line of the class."""
+def collect(collector: pytest.Module, task: Task) -> list[pytest.Item | pytest.Collector] | None:
+    """The test of a benchmark of one file, shown at the class's place in it. None for a task that is not made there."""
+    author, module = author_of(task), collector.obj
+    if author is None or author.__module__ != module.__name__:
+        return None
+    name = f"test_{task.name.replace('.', '_')}"
+    if hasattr(module, name):  # the author's own test, or this one, if the file is collected again
+        return None
 
+    tasks = registry_of(collector.config)
+    if task.name not in tasks:
+        try:
+            tasks.add(task)
+        except UsageProblem as problem:
+            raise pytest.Collector.CollectError(str(problem)) from None
+
+    @pytest.mark.benchmark_task(task.name)
     def check(outcome: Outcome) -> None:
         outcome.check()
 
-    line = inspect.getsourcelines(author)[1]
-    code = check.__code__.replace(co_filename=str(file), co_firstlineno=line, co_name=name, co_qualname=name)
-    test = FunctionType(code, {"__name__": author.__module__}, name)
-    test.__module__ = author.__module__
-    return test
+    check.place_as = author  # type: ignore[attr-defined]
+    setattr(module, name, check)  # where pytest looks for what an item calls
+    found: list[pytest.Item | pytest.Collector] | None = collector.ihook.pytest_pycollect_makeitem(
+        collector=collector, name=name, obj=check
+    )
+    return found

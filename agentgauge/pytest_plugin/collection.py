@@ -14,11 +14,10 @@ from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.files import cannot_write
 from agentgauge.core.index import Index, Row, check_ids
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.tracebacks import mistake_behind, sentence_of, with_mistake
 from agentgauge.pytest_plugin.fixtures import needs_tools, uses_us
 from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED
-from agentgauge.pytest_plugin.options import only_looks
+from agentgauge.pytest_plugin.options import only_looks, registry_of
 from agentgauge.run.case_runner import WorkerInfo
 from agentgauge.run.limit import limited
 from agentgauge.run.preflight import blind_roles, declared_blind, role_shown
@@ -54,7 +53,6 @@ class Collection:
         self.folder = RunFolder(settings.run_dir)
         self._cases: dict[str, Sequence[Planned]] = {}  # by task
         self._markers: set[str] = set()  # tags that are registered as markers
-        self._tasks = frozenset(known_tasks())  # those that the settings are for
         self._unused: set[str] = set()  # markers of ``-m`` that no test has
         self._is_planned = False  # by an earlier run, which is resumed or scored again
         self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
@@ -65,8 +63,7 @@ class Collection:
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
         """Make one case per sample of a test function that is marked with the task."""
         getattr(pytest.mark, task.replace(".", "_"))(metafunc.function)
-        found = find_task(task)
-        if task not in self._tasks:
+        if task not in self.settings.tasks and task in registry_of(self.config):
             pytest.fail(
                 f"the benchmark {task} was announced when pytest imported its file to collect tests, which is too late:"
                 f" name the file on the command line (pytest {metafunc.definition.path.name}), or announce the"
@@ -74,7 +71,7 @@ class Collection:
                 pytrace=False,
             )
         try:
-            names = self._names_of(found)
+            names = self._names_of(self.settings.tasks[task])
         except AgentGaugeError as problem:
             text = with_mistake(problem, self.config.getoption("tbstyle", "auto"))
             raise pytest.fail.Exception(text, pytrace=False) from None
@@ -173,7 +170,7 @@ class Collection:
     def _plan_own(self, items: list[pytest.Item]) -> None:
         """Plan the project's own tests that use fixtures of ours."""
         for item in (item for item in items if uses_us(item) and not item.get_closest_marker("skip")):
-            task = find_task("tests.tools" if needs_tools(item) else "tests")
+            task = self.settings.tasks["tests.tools" if needs_tools(item) else "tests"]
             tags = tuple(dict.fromkeys(mark.name for mark in item.iter_markers() if not (mark.args or mark.kwargs)))
             index = Index(self.folder.path, self.folder.path / "planned.json", "", ())
             item.stash[OWN] = Planned(task, index, Row(item.nodeid, tags, 0), 1)
@@ -233,7 +230,7 @@ class Collection:
             function = (item.parent, getattr(item, "originalname", None))
             if function not in tasks:
                 marker = item.get_closest_marker("benchmark_task")
-                tasks[function] = marker and find_task(marker.args[0])
+                tasks[function] = marker and self.settings.tasks[marker.args[0]]
             task, callspec = tasks[function], getattr(item, "callspec", None)
             if task is None or callspec is None:
                 continue
@@ -258,7 +255,7 @@ class Collection:
         of ours.
         """
         tags = {tag for cases in self._cases.values() for case in cases for tag in case.row.tags}
-        ours = {task.replace(".", "_") for task in self._tasks} | tags
+        ours = {task.replace(".", "_") for task in self.settings.tasks.names} | tags
         for name in sorted(self._unused - ours):
             if meant := did_you_mean(name, sorted(ours), likeness=likeness):
                 raise pytest.UsageError(f"-m names the marker {name!r}, which no test has{meant}")

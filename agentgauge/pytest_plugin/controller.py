@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import find_task
 from agentgauge.core.tracebacks import with_mistake
 from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.rates import FILE as RATES
@@ -182,7 +181,7 @@ class Controller:
         if self.settings.cache and not self.settings.launch:  # on a node it may be another folder
             check_cache(self.settings.cache)
         state.tools, state.sandbox = check(self.settings, state.plan)
-        configs = {task: config_fingerprint(self.settings, find_task(task)) for task, _, _ in state.plan}
+        configs = {task: config_fingerprint(self.settings, self.settings.tasks[task]) for task, _, _ in state.plan}
         if self.settings.assignment:
             self.settings.assignment.check(configs)
         if self.settings.launch:
@@ -261,7 +260,7 @@ class Controller:
         lines = self.folder.lines()
         if case is None or (case in lines and lines[case].finished):  # its record stands: what followed killed it
             return
-        if not find_task(case[0]).data.in_run_folder:  # how a project's own test ended, pytest itself reports
+        if not self.settings.tasks[case[0]].data.in_run_folder:  # how a project's own test ended, pytest itself reports
             report.user_properties.append(("agentgauge.status", "broken"))
         store_crash(self.settings, case, str(report.longrepr))
 

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from agentgauge.core.registry import Registry
     from agentgauge.run.solve import Planned
+
+REGISTRY: pytest.StashKey[Registry] = pytest.StashKey()
+"""The tasks that a configuration knows, once they were asked for: see ``options.registry_of``."""
 
 COLLECTION: pytest.StashKey[Any] = pytest.StashKey()
 """A configuration's ``Collection``, in processes that run cases, once AgentGauge is active."""

@@ -1,20 +1,26 @@
-"""What the command line asks for: our options, files that hold a benchmark, and the number of workers."""
+"""What the command line asks for: our options, the tasks, and the number of workers."""
 
 from __future__ import annotations
 
 import argparse
-import re
+import ast
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentgauge.pytest_plugin.keys import REGISTRY
 from agentgauge.run.options import OPTIONS, PREFIX, described, destination
+
+if TYPE_CHECKING:
+    from agentgauge.core.registry import Registry
+    from agentgauge.core.task_options import TaskOption
 
 # -- pytest's command-line options of a run.
 #
@@ -52,21 +58,25 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
         _add(group, name, option, is_taken=name in taken)
 
 
-def add_task_options(parser: pytest.Parser) -> None:
-    """Add the options of the benchmarks. Loads every benchmark."""
-    from agentgauge.core.errors import UsageProblem
-    from agentgauge.core.task_registry import known_options
-
+def add_task_options(config: pytest.Config, parser: pytest.Parser) -> None:
+    """Add the options of the benchmarks. Loads every benchmark. Raises UsageError."""
     group = parser.getgroup("agentgauge")
-    try:
-        options = known_options(reserved=OPTIONS)
-    except UsageProblem as problem:
-        raise pytest.UsageError(str(problem)) from None
+    options = _task_options(config)
     taken = _taken(parser, options)
     for option in options.values():
         accepted = "|".join(option.accepted) or (option.metavar if option.default is not None else "")
         # None: not given, so the earlier run's where there is one
         _add(group, option.name, described(accepted, option.help, default=None), is_taken=option.name in taken)
+
+
+def _task_options(config: pytest.Config) -> dict[str, TaskOption]:
+    """Raises UsageError."""
+    from agentgauge.core.errors import UsageProblem
+
+    try:
+        return registry_of(config).options(reserved=OPTIONS)
+    except UsageProblem as problem:
+        raise pytest.UsageError(str(problem)) from None
 
 
 def _add(group: pytest.OptionGroup, name: str, option: Mapping[str, Any], *, is_taken: bool) -> None:
@@ -94,14 +104,13 @@ def unknown_options(parser: pytest.Parser, words: list[str]) -> list[str]:
     return [word.partition("=")[0] for word in unknown if word.startswith("--")]
 
 
-def refuse_mistyped(parser: pytest.Parser, words: list[str]) -> None:
+def refuse_mistyped(config: pytest.Config, parser: pytest.Parser, words: list[str]) -> None:
     """Raises pytest's own error, with a suggestion, for an unknown option that resembles one of ours."""
     from agentgauge.core.errors import did_you_mean
-    from agentgauge.core.task_registry import known_options
 
     unknown = [] if {"-h", "--help"} & set(words) else unknown_options(parser, words)
     for name in unknown:
-        if meant := did_you_mean(name, [*OPTIONS, *known_options(reserved=OPTIONS)], likeness=0.8):
+        if meant := did_you_mean(name, [*OPTIONS, *_task_options(config)], likeness=0.8):
             raise pytest.UsageError(f"unrecognized arguments: {' '.join(unknown)}; agentgauge: {name}{meant}")
 
 
@@ -184,12 +193,24 @@ def _path(config: pytest.Config, word: str) -> Path:
     return Path(spec.origin).parent if spec and spec.origin else path
 
 
-# -- Imports the files on the command line that hold a benchmark, before pytest reads its options.
-#
-# pytest itself imports such a file only when it collects tests, which is too late for the options of its tasks.
+# -- The tasks that pytest knows: of installed packages, of conftest.py files and other plugins, and of the files on the
+# command line that hold a benchmark. pytest itself imports such a file only when it collects tests, which is too late
+# for the options of its tasks.
 
 
-_DECORATOR = re.compile(rb"^@(?:agentgauge\.)?benchmark\(", re.MULTILINE)
+def registry_of(config: pytest.Config) -> Registry:
+    """The tasks, with those of the conftest.py files that pytest has loaded since the last call.
+
+    Raises UsageProblem for a package that cannot be imported, and for a task that is not complete.
+    """
+    from agentgauge.core.registry import Registry, tasks_of
+
+    if (tasks := config.stash.get(REGISTRY, None)) is None:
+        tasks = config.stash[REGISTRY] = Registry.installed()
+    for _, plugin in config.pluginmanager.list_name_plugin():
+        if isinstance(plugin, ModuleType):
+            tasks.add(*(task for task in tasks_of(plugin) if task.name not in tasks))
+    return tasks
 
 
 def named_files(config: pytest.Config) -> list[Path]:
@@ -200,7 +221,22 @@ def named_files(config: pytest.Config) -> list[Path]:
 
 
 def _holds_benchmark(text: bytes) -> bool:
-    return b"agentgauge" in text and _DECORATOR.search(text) is not None
+    """Whether a file of Python has a class below ``@benchmark(...)``, a name that it imports from ``agentgauge``."""
+    if b"agentgauge" not in text:
+        return False
+    try:
+        found = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return False  # pytest tells it when it collects the file
+    names = {"agentgauge.benchmark"}
+    for node in found:
+        if isinstance(node, ast.ImportFrom) and node.module == "agentgauge":
+            names |= {alias.asname or alias.name for alias in node.names if alias.name == "benchmark"}
+        if isinstance(node, ast.ClassDef):
+            calls = [each.func for each in node.decorator_list if isinstance(each, ast.Call)]
+            if names.intersection(map(ast.unparse, calls)):
+                return True
+    return False
 
 
 def import_named(config: pytest.Config) -> None:
@@ -210,6 +246,7 @@ def import_named(config: pytest.Config) -> None:
         return
     from agentgauge.core.announcement import import_file
     from agentgauge.core.errors import UsageProblem
+    from agentgauge.core.registry import tasks_of
     from agentgauge.core.tracebacks import with_mistake
 
     for path in paths:
@@ -217,12 +254,17 @@ def import_named(config: pytest.Config) -> None:
         if folder not in sys.path:
             sys.path.insert(0, folder)  # as pytest does by default
         try:
-            import_file(path)
+            module = import_file(path)
         except (pytest.skip.Exception, pytest.fail.Exception):
             continue  # such as importorskip
         except UsageProblem as problem:
             if isinstance(problem.__cause__, UsageProblem):
                 raise pytest.UsageError(with_mistake(problem.__cause__, config.getoption("tbstyle", "auto"))) from None
+            continue
+        try:
+            registry_of(config).add(*tasks_of(module))
+        except UsageProblem as problem:
+            raise pytest.UsageError(with_mistake(problem, config.getoption("tbstyle", "auto"))) from None
 
 
 # -- The number of worker processes: for benchmarks with ``-n`` at most one for each processor.
@@ -238,7 +280,6 @@ ASKED = pytest.StashKey[int]()
 def limit_workers(config: pytest.Config) -> None:
     """Start no more workers for ``-n N`` than there are processors, where only benchmarks are run: every path of tests
     lies in the package of an announced benchmark. ``--tx`` is taken as it is."""
-    from agentgauge.core.task_registry import known_tasks
     from agentgauge.run.preflight import package_of
     from agentgauge.run.thread_pools import processors
 
@@ -247,7 +288,7 @@ def limit_workers(config: pytest.Config) -> None:
     if not isinstance(asked, int) or asked <= most:
         return
     paths = test_paths(config)
-    packages = {package_of(task) for task in known_tasks().values()} - {None}
+    packages = {package_of(task) for task in registry_of(config)} - {None}
     if paths and all(any(path.is_relative_to(package) for package in packages if package) for path in paths):
         config.stash[ASKED] = asked
         option.numprocesses = most

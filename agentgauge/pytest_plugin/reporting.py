@@ -250,11 +250,11 @@ class Reporting:
             from agentgauge_reports.terminal import line_of_own_tests, next_steps, of_benchmarks
 
             if state.benchmark_cases:
-                self._write_results(terminalreporter, of_benchmarks(state.summary))
+                self._write_results(terminalreporter, of_benchmarks(state.summary, state.settings.tasks))
             else:
                 terminalreporter.write_sep("=", "agentgauge")
                 self._write_endpoints(terminalreporter, state.summary)
-            for line in line_of_own_tests(state.summary):
+            for line in line_of_own_tests(state.summary, state.settings.tasks):
                 _write(terminalreporter, line)
         for line in state.held:
             _write(terminalreporter, line)
@@ -270,7 +270,7 @@ class Reporting:
         if reason := state.stop_reason or ("interrupted" if state.interrupted else ""):
             _write(terminalreporter, f"stopped early: {reason}; continue with --resume={folder}")
         results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
-        for line in (results, *next_steps(state.summary)):
+        for line in (results, *next_steps(state.summary, state.settings.tasks)):
             _write(terminalreporter, line)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -301,6 +301,7 @@ class Reporting:
         from agentgauge_reports.terminal import by_keyword, end_screen, explanations, meaning
         from agentgauge_reports.text import fill
 
+        tasks, folder = self.state.settings.tasks, self.state.folder.path
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0
         for status in ("wrong", "broken"):
             texts = [(report.nodeid, str(report.longrepr)) for report in terminal.stats.get(status, ())]
@@ -308,16 +309,16 @@ class Reporting:
                 _write(terminal, line)
         terminal.write_sep("=", "agentgauge")
         loud = {"red": True, "bold": True}
-        first = [(alarm(summary), loud), *((text, loud) for text in doubts(summary))]
+        first = [(alarm(summary), loud), *((text, loud) for text in doubts(summary, tasks))]
         cut = [(line, {"yellow": True}) for line in remarks(summary)]
-        for text, look in (*first, *cut, (meaning(summary), {})):
+        for text, look in (*first, *cut, (meaning(summary, tasks), {})):
             if text:
                 for line in (*fill("", text, width), ""):
                     _write(terminal, line, **look)
-        for line in end_screen(summary, width, full=verbose):
+        for line in end_screen(summary, tasks, width, full=verbose):
             _write(terminal, line)
         if verbose:
-            for line in by_keyword(load_run(self.state.folder.path), width):
+            for line in by_keyword(load_run(folder, tasks=tasks), width):
                 _write(terminal, line)
 
     def _plugin(self, name: str) -> Any:

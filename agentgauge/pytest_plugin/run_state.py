@@ -15,7 +15,6 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import cannot_write, refusal
-from agentgauge.core.task_registry import find_task
 from agentgauge.core.tracebacks import mistake_behind, sentence_of
 from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.outage import outage_notes, outages
@@ -144,7 +143,7 @@ class RunState:
     @property
     def benchmark_cases(self) -> Counter[str]:
         """Task → planned cases; without tests of the project's own, which pytest runs and shows."""
-        return Counter(task for task, _, _ in self.plan if not find_task(task).data.in_run_folder)
+        return Counter(task for task, _, _ in self.plan if not self.settings.tasks[task].data.in_run_folder)
 
     @property
     def is_kept(self) -> bool:
@@ -233,7 +232,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     for left in (RUNNING, SLOTS, WAITING, RATES, OUTAGES, PROBLEM):
         (folder.path / left).unlink(missing_ok=True)
     folder.free_reserve()
-    tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in state.plan)]
+    tasks = [settings.tasks[name] for name in dict.fromkeys(task for task, _, _ in state.plan)]
     left_out: list[LeftOut] = []
     outlines = folder.merge_records(state.plan, left_out)
     remove_running(folder.path)
@@ -247,6 +246,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
             folder,
             state.plan,
             outlines,
+            tasks=settings.tasks,
             about=describe(settings, tasks, state.tools),
             index_of=lambda task: task.data.index(settings.roots[task.name]),
             scoring=settings.scoring,
@@ -264,26 +264,27 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     status = _judge(state, exitstatus)
     state.write_run_json(finished=time.time())
     omitted = Omitted()
-    loaded = load_run(folder.path, state.plan, outlines)
+    loaded = load_run(folder.path, state.plan, outlines, tasks=settings.tasks)
     write_page(folder.path, folder.path / "report.html", loaded=loaded, omitted=omitted, roots=settings.roots)
     state.notes += omitted.sentences("report.html")
     if results := state.config.getoption("allure_report_dir", None):
         from agentgauge_reports.allure import write_run
 
         omitted = Omitted()
-        write_run(folder.path, Path(results), omitted=omitted, own_tests=False)
+        write_run(folder.path, Path(results), tasks=settings.tasks, omitted=omitted, own_tests=False)
         state.notes += omitted.sentences("the Allure results")
-    state.notes += job_summary.add(state.summary, state.gates, [*state.held, *state.problems, *state.notes])
+    notes = [*state.held, *state.problems, *state.notes]
+    state.notes += job_summary.add(state.summary, settings.tasks, state.gates, notes)
     return status
 
 
 def _judge(state: RunState, exitstatus: int) -> int:
     """The exit status: wrong answers are results and no failures of the run."""
     assert state.summary is not None
+    benchmarks = state.benchmark_cases
     for word in ("broken", "missing"):
         # pytest itself reports how a project's own tests ended
-        tasks = [part for name, part in state.summary["tasks"].items() if not find_task(name).data.in_run_folder]
-        if count := sum(part[word] for part in tasks):
+        if count := sum(state.summary["tasks"][name][word] for name in benchmarks):
             why = f": {state.why_missing}" if word == "missing" and state.why_missing else ""
             state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}{why}")
     if state.settings.gates:
@@ -292,7 +293,7 @@ def _judge(state: RunState, exitstatus: int) -> int:
         if text := warning(state.settings.gates, state.summary):
             state.notes.append(text)
     for gate in state.settings.gates:
-        problem, seen = check_gate(gate, state.summary, state.folder.path)
+        problem, seen = check_gate(gate, state.summary, state.folder.path, state.settings.tasks)
         state.gates.append({"text": gate.text, "problem": problem})
         state.problems += [problem] if problem else []
         state.held += [f"gate {gate.text} holds: {seen}"] if seen else []

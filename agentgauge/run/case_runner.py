@@ -10,7 +10,6 @@ from pathlib import Path
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import Fault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, cannot_write
-from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record, Usage
 from agentgauge.replies.stages import Stages
 from agentgauge.run.coordination.slots import FILE as SLOTS
@@ -83,7 +82,7 @@ class CaseRunner:
         self._clients.on_reply = lambda case: self._first_replies.replied(case.task, case.sample)
         program = settings.program
         logs = self.folder.path / "logs" / "agent"
-        self._agent = ProgramAgent(program, logs, settings.in_flight) if program else None
+        self._agent = ProgramAgent(program, settings.tasks, logs, settings.in_flight) if program else None
         self._stages = Stages(self.folder)
         self._solver = Solver(
             settings=CaseSettings(
@@ -99,7 +98,7 @@ class CaseRunner:
             stages=self._stages,
             worker=worker.name,
             similarity=self._clients.similarity(),
-            configs={name: config_fingerprint(settings, find_task(name)) for name in tasks},
+            configs={name: config_fingerprint(settings, settings.tasks[name]) for name in tasks},
             models=self._clients.model,
             boxes=self._clients.box,
             agent=self._agent,

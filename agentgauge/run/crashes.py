@@ -18,7 +18,6 @@ from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import open_plain, whole
-from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.store import Line, RunFolder
@@ -186,7 +185,7 @@ def remove_running(folder: Path) -> None:
 
 def store_crash(settings: Settings, case: CaseId, error: str) -> None:
     """Store the record of a case that has killed its worker. Called by the controller. Raises OSError."""
-    config = config_fingerprint(settings, find_task(case[0]))
+    config = config_fingerprint(settings, settings.tasks[case[0]])
     appender = RunFolder(settings.run_dir).appender("controller")
     record = Record(
         *case, config=config, status="broken", error=error, cause=CAUSE, worker="controller", finished=time.time()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.agent.loop import shown
 from agentgauge.agent.native import function_schema
-from agentgauge.core.capabilities import ToolUse
+from agentgauge.core.agents import ToolUse
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import AgentGaugeError, Fault

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentgauge.core.capabilities import SAME, RealTools
 from agentgauge.core.chat import CaseKey, ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.processes import TOOL_TOKEN
-from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task import RealTools, Task
+from agentgauge.core.task_options import SAME
 from agentgauge.core.tools import CachingToolBox, ToolBox
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.batch import Counts
@@ -118,13 +117,13 @@ class Clients:
     def box(self, task: Task) -> ToolBox | None:
         """The real tools of a task, or None where it uses none."""
         if task.name not in self._boxes:
-            self._boxes[task.name] = self._make_box(task.name, task) if isinstance(task, RealTools) else None
+            self._boxes[task.name] = self._make_box(task.name, task.tools) if task.tools else None
         return self._boxes[task.name]
 
     def similarity(self) -> Mapping[str, str]:
         """Task name → similarity backend, with ``@`` and the address where a server compares texts by it."""
         backends = self._settings.similarity
-        if not any(similarity_command(name, backend) for name, backend in backends.items()):
+        if not any(similarity_command(self._settings.tasks[name], backend) for name, backend in backends.items()):
             return backends
         servers = self._addresses()
         urls = {name: servers.get(similarity_name(backend)) for name, backend in backends.items()}
@@ -176,8 +175,9 @@ class Clients:
     ) -> EmbeddedModel:
         from agentgauge.model.embedded.model import EmbeddedModel
 
-        data = {find_task(name).data.name: root for name, root in self._settings.roots.items()}
-        model = EmbeddedModel(spec, data=data, dialect=dialect, on_reply=on_reply, requests=self._requests)
+        tasks = self._settings.tasks
+        data = {tasks[name].data.name: root for name, root in self._settings.roots.items()}
+        model = EmbeddedModel(spec, tasks=tasks, data=data, dialect=dialect, on_reply=on_reply, requests=self._requests)
         self._live_models.append(model)
         return model
 
@@ -211,13 +211,13 @@ class Clients:
         self._live_models.append(model)
         return model
 
-    def _make_box(self, name: str, task: RealTools) -> ToolBox:
+    def _make_box(self, name: str, tools: RealTools) -> ToolBox:
         from agentgauge.replies.cache import RESULTS
         from agentgauge.replies.recording import RecordingToolBox, ReplayToolBox
 
         if self._settings.replay:
             return ReplayToolBox(self._replayed(self._settings.replay))
-        box = task.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
+        box = tools.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
         if self._settings.cache and isinstance(box, CachingToolBox):
             box.results = self._cache(RESULTS)
         if self._settings.record:
@@ -250,7 +250,8 @@ class Clients:
 
     def _placeholders(self) -> Mapping[str, str]:
         """Real path → placeholder. Each data set has one of its own: a cassette must find its way back."""
-        roots = {str(root): f"{{ROOT:{find_task(name).data.name}}}" for name, root in self._settings.roots.items()}
+        tasks = self._settings.tasks
+        roots = {str(root): f"{{ROOT:{tasks[name].data.name}}}" for name, root in self._settings.roots.items()}
         return {**roots, str(self._folder.path): RUN_TOKEN}
 
     def _addresses(self) -> Mapping[str, str]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.registry import Registry
 from agentgauge.core.text import cut
 from agentgauge.core.types import Usage
 from agentgauge.store import RunFolder
@@ -69,9 +68,6 @@ _GATE = re.compile(
 )
 _REGRESSION = re.compile(r"\s*(?P<what>\S.*?)??\s*\bno\s+significant\s+regression\s+against\b\s*(?P<run>.*?)\s*")
 
-Columns = Mapping[str, tuple[str, ...]]
-"""Task → its metrics."""
-
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
@@ -108,11 +104,10 @@ class Regression:
 Gate = Threshold | Regression
 
 
-def parse_gate(text: str, columns: Columns) -> Gate:
-    """A metric compared with a number, or with another run. ``columns`` are the metrics of each known task. Raises
-    UsageProblem."""
+def parse_gate(text: str, tasks: Registry) -> Gate:
+    """A metric compared with a number, or with another run. Raises UsageProblem."""
     if match := _REGRESSION.fullmatch(text):
-        return _regression(text, match["what"] or "", match["run"], columns)
+        return _regression(text, match["what"] or "", match["run"], tasks)
     match = _GATE.fullmatch(text)
     if match is None:
         raise UsageProblem(
@@ -120,21 +115,21 @@ def parse_gate(text: str, columns: Columns) -> Gate:
             " 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression against RUN'"
         )
     task, metric = match["task"], match["metric"]
-    _refuse_unknown(text, task, metric, columns)
+    _refuse_unknown(text, task, metric, tasks)
     return Threshold(text.strip(), task, metric, match["sign"], float(match["limit"]))
 
 
-def _regression(text: str, what: str, run: str, columns: Columns) -> Regression:
+def _regression(text: str, what: str, run: str, tasks: Registry) -> Regression:
     if not run:
         raise UsageProblem(
             f"--gate {text!r} names no run; end it with the folder of the run to compare with, such as runs/before"
         )
     task, metric = what, ""
-    if what and what not in columns:
-        task = max((name for name in columns if what.startswith(f"{name}.")), key=len, default=what)
+    if what and what not in tasks:
+        task = max((name for name in tasks.names if what.startswith(f"{name}.")), key=len, default=what)
         metric = what.removeprefix(task).removeprefix(".")
     if what:
-        _refuse_unknown(text, task, metric, columns)
+        _refuse_unknown(text, task, metric, tasks)
     try:
         earlier = RunFolder(Path(run))
         for file in ("run.json", "summary.json"):
@@ -142,15 +137,15 @@ def _regression(text: str, what: str, run: str, columns: Columns) -> Regression:
         earlier.plan()
     except UsageProblem as problem:
         raise UsageProblem(f"--gate {text!r}: {problem}") from None
-    if metric and metric not in (published := presentation_of(find_task(task)).published):
+    if metric and metric not in (published := tasks[task].shown.published):
         raise UsageProblem(
             f"--gate {text!r}: {metric} is not tested for regressions; of {task} these are: {', '.join(published)}"
         )
     return Regression(" ".join(text.split()), Path(run).absolute(), task, metric)
 
 
-def _refuse_unknown(text: str, task: str, metric: str, columns: Columns) -> None:
-    if task not in columns:
-        raise UsageProblem(f"--gate {text!r} names no known task; known are {', '.join(sorted(columns))}")
-    if metric and metric not in columns[task]:
-        raise UsageProblem(f"--gate {text!r}: {task} has no metric {metric!r}; it has {', '.join(columns[task])}")
+def _refuse_unknown(text: str, task: str, metric: str, tasks: Registry) -> None:
+    if task not in tasks:
+        raise UsageProblem(f"--gate {text!r} names no known task; known are {', '.join(sorted(tasks.names))}")
+    if metric and metric not in (columns := tasks[task].shown.columns):
+        raise UsageProblem(f"--gate {text!r}: {task} has no metric {metric!r}; it has {', '.join(columns)}")

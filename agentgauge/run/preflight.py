@@ -7,27 +7,17 @@ import fcntl
 import sys
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgauge import sandbox
-from agentgauge.core.capabilities import (
-    SAME,
-    Breakdowns,
-    ExternalAgents,
-    Oracle,
-    OwnOptions,
-    Pictures,
-    RealTools,
-    headline_of,
-    options_of,
-)
 from agentgauge.core.errors import AgentGaugeError, Fault, ModelFault, UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.files import encoded
 from agentgauge.core.reply_ends import TESTED
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task, known_tasks
+from agentgauge.core.task_options import SAME
 from agentgauge.core.tools import united, without_devices
 from agentgauge.core.types import Score, Scoring
 from agentgauge.model.batch.journal import FILE as JOURNAL
@@ -46,7 +36,7 @@ if TYPE_CHECKING:
 # -- Whether the models of a run see pictures: declared, or found out by a probe before the agent works.
 #
 # Cases that would show pictures to a model that sees none are not applicable: they are not planned
-# (``agentgauge.core.capabilities.Pictures``). A model that a benchmark's option names and that is shown pictures in
+# (``agentgauge.core.task.Pictures``). A model that a benchmark's option names and that is shown pictures in
 # every case, such as a judge, must see them (``TaskOption.pictures``). Its probe also says what the endpoint calls
 # the model; workers need that name for replies that several runs use.
 
@@ -69,7 +59,7 @@ _RETRIES = 2
 def role_shown(settings: Settings, case: Planned) -> str | None:
     """The role whose model is shown pictures in a case; None if there are none. An agent program looks at pictures in
     its own way."""
-    role = case.task.shown_to(case.row.tags) if isinstance(case.task, Pictures) else None
+    role = case.task.pictures.shown_to(case.row.tags) if case.task.pictures else None
     if role and settings.options[role] == SAME:
         role = ""
     return None if role == "" and settings.agent else role
@@ -193,10 +183,10 @@ def require_sight(settings: Settings, folder: RunFolder, plan: Collection[CaseId
     if settings.resume:
         finished = {case for case, line in folder.lines().items() if line.finished}
         plan = [case for case in plan if case not in finished]
-    tasks = [find_task(name) for name in sorted({name for name, _, _ in plan})]
+    tasks = [settings.tasks[name] for name in sorted({name for name, _, _ in plan})]
     before, notes = reported_names(folder.path), []
     names = dict(before)
-    for option in sorted({option.name for task in tasks for option in options_of(task) if option.pictures}):
+    for option in sorted({option.name for task in tasks for option in task.options if option.pictures}):
         role = "" if settings.options[option] == SAME else option
         spec = _spec(settings, role)
         if spec is None or spec.embedded:
@@ -250,13 +240,12 @@ def load_early(settings: Settings, paths: Sequence[Path]) -> None:
     """Load what ``check`` needs, before the cases are known. ``paths``: where pytest looks for tests."""
     if settings.launch or settings.earlier_tools is not None or settings.tool_server is not None:
         return
-    tasks = [
-        task for task in map(find_task, settings.roots) if isinstance(task, RealTools) and _may_be_selected(task, paths)
-    ]
-    if tasks:
+    tasks = [settings.tasks[name] for name in settings.roots]
+    found = [task.tools for task in tasks if task.tools and _may_be_selected(task, paths)]
+    if found:
         sandbox.look_early()
-    for task in tasks:
-        task.prepare_check()
+    for tools in found:
+        tools.prepare_check()
 
 
 def _may_be_selected(task: Task, paths: Sequence[Path]) -> bool:
@@ -267,7 +256,10 @@ def _may_be_selected(task: Task, paths: Sequence[Path]) -> bool:
 
 def package_of(task: Task) -> Path | None:
     """The folder of a task's top-level package. None where its module is in no package, such as a ``conftest.py``."""
-    package = sys.modules.get(type(task).__module__.partition(".")[0])
+    run = task.run
+    while isinstance(run, partial):
+        run = run.func
+    package = sys.modules.get(run.__module__.partition(".")[0])
     file = getattr(package, "__file__", None)
     return Path(file).parent if file and hasattr(package, "__path__") else None
 
@@ -279,28 +271,28 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     that differ from those of the resumed run, for a damaged journal of batches, and if programs cannot run.
     """
     planned = {(task, sample) for task, sample, _ in plan}
-    chosen = {name: find_task(name) for name in sorted({task for task, _ in planned})}
+    chosen = {name: settings.tasks[name] for name in sorted({task for task, _ in planned})}
     if settings.batch:
         Journal(settings.run_dir / JOURNAL)
     check_dollars(settings.budget, asked_models(settings, chosen), shared=settings.shared is not None)
     here = [task for task in chosen.values() if runs_here(settings, task)]
     runs_code = any(task.runs_code for task in here)
-    serves_tools = settings.tool_server is None and any(isinstance(task, RealTools) for task in here)
+    serves_tools = settings.tool_server is None and any(task.tools for task in here)
     if settings.earlier_tools is None and (runs_code or serves_tools):
         sandbox.look_early()
     if settings.agent:
-        refused = [name for name, task in chosen.items() if not isinstance(task, ExternalAgents)]
+        refused = [name for name, task in chosen.items() if task.agents is None]
         if refused:
-            able = [name for name, task in known_tasks().items() if isinstance(task, ExternalAgents)]
+            able = [task.name for task in settings.tasks if task.agents]
             raise UsageProblem(
                 f"--agent: {', '.join(refused)} cannot be run with an agent program; select tasks that can:"
                 f" {', '.join(able)}"
             )
-    without_gold = [name for name, task in chosen.items() if not isinstance(task, Oracle)]
+    without_gold = [name for name, task in chosen.items() if task.oracle is None]
     if without_gold and settings.spec and settings.spec.kind == "oracle":
         raise UsageProblem(f"--model oracle: {', '.join(without_gold)} has no gold replies; give another model")
     for name, task in chosen.items():
-        if isinstance(task, OwnOptions):
+        if task.check_options:
             task.check_options(settings.roots[name])
         _rehearse(settings, task, {sample for of, sample in planned if of == name})
     if settings.earlier_tools is not None:
@@ -309,11 +301,11 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
         sandbox.check_minimum()
     tools: dict[str, Mapping[str, Any]] = {}
     for task in here:
-        if isinstance(task, RealTools):
+        if task.tools:
             name = task.name
             index = task.data.index(settings.roots[name])
-            used = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(index, row)}
-            tools |= task.check_tools(
+            used = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools.tools_of(index, row)}
+            tools |= task.tools.check_tools(
                 sorted(used),
                 settings.file,
                 scoring=settings.scoring,
@@ -355,13 +347,13 @@ def _without_figures(task: Task, score: Score, scoring: Scoring) -> tuple[str, E
     """Why no figures can be made of a score, empty where they can; and what was raised."""
     try:
         figures = estimate((score,), task.metrics(scoring))
-        if isinstance(task, Breakdowns):
+        if task.breakdowns:
             task.breakdowns((score,), scoring)
     except Exception as error:
         values = ", ".join(f"{name}={value:g}" for name, value in score.values.items())
         what = f"its metrics and breakdowns of one score ({values}) fail: {type(error).__name__}: {error}"
         return f"{task.name}: {what}", error
-    headline = headline_of(task)
+    headline = task.shown.headline
     lacking = f"{task.name}: its metrics of one score lack {headline}, its headline figure"
     return "" if headline in figures else lacking, None
 

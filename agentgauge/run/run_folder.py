@@ -17,12 +17,11 @@ from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
 from agentgauge.core.announcement import own_version
-from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import refusal
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task, known_options
+from agentgauge.core.task_options import SAME
 from agentgauge.core.text import digest
 from agentgauge.core.tools import by_device, by_state, devices_of, not_ready, without_devices
 from agentgauge.data.find import difference_notes, refuse_other_data, used_data
@@ -110,7 +109,7 @@ def check_run(settings: Settings) -> None:
     if settings.rescore:
         source = RunFolder(settings.rescore)
         source.plan()
-        refuse_other_data(source, source.read_json("run.json"), settings.roots)
+        refuse_other_data(settings.tasks, source, source.read_json("run.json"), settings.roots)
     if not settings.resume:
         RunFolder(settings.run_dir).refuse_taken()
         return
@@ -131,8 +130,8 @@ def check_run(settings: Settings) -> None:
             differs = f"that run has {name} {old!r}, this one {new!r}"
             raise UsageProblem(f"--resume {settings.run_dir}: {differs}; give the same, or start a new run")
     for name, config in earlier["configs"].items():
-        find_task(name)  # raises where it is announced by a file that is not named now
-        if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
+        task = settings.tasks[name]  # raises where it is announced by a file that is not named now
+        if name not in settings.roots or config_fingerprint(settings, task) != config:
             raise UsageProblem(
                 f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} "
                 "have changed since; restore them, or start a new run"
@@ -149,7 +148,7 @@ MANY = 3
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The lines about the run that the terminal shows at its start."""
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
-    if all(map(_is_own, plan)):
+    if all(_is_own(settings, case) for case in plan):
         yield f"model {settings.model.name}{at}"
         yield from _unread(settings)
         yield from _role_lines(settings, plan)
@@ -168,8 +167,8 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         yield f"agent {settings.agent.name} in the model's place, digest {settings.agent.digest}{confined}"
     yield from _role_lines(settings, plan)
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
-    yield from _unused(settings, [find_task(name) for name in sorted({task for task, _, _ in plan})])
-    yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
+    yield from _unused(settings, [settings.tasks[name] for name in sorted({task for task, _, _ in plan})])
+    yield from difference_notes(settings.tasks, {name: settings.roots[name] for name, _, _ in plan})
     yield from vision_lines(settings)
     yield from by_state(not_ready(tools))
     yield from by_device(devices_of(tools))
@@ -193,9 +192,9 @@ def _role_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
     """The other models that are asked, such as a judge, with their addresses."""
     if settings.spec is None:
         return
-    tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in plan)]
+    tasks = [settings.tasks[name] for name in dict.fromkeys(task for task, _, _ in plan)]
     found: dict[str, list[str]] = {}  # model → the options that name it
-    for name in dict.fromkeys(option.name for task in tasks for option in options_of(task) if option.model):
+    for name in dict.fromkeys(option.name for task in tasks for option in task.options if option.model):
         if spec := settings.roles.get(name):
             found.setdefault(f"{spec.name}{f' at {spec.url}' if spec.url else ''}", []).append(name)
         elif settings.options[name] == SAME:
@@ -211,8 +210,9 @@ def _plan_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
     if settings.resume:
         lines = RunFolder(settings.run_dir).lines()
         finished = [case for case in plan if case in lines and lines[case].finished]
-        kept = sum(lines[case].status == "passed" or not _is_own(case) for case in finished)  # failed tests run again
-        what = "tests have passed" if all(map(_is_own, plan)) else "cases are kept"
+        failed = [case for case in finished if _is_own(settings, case) and lines[case].status != "passed"]
+        kept = len(finished) - len(failed)  # failed tests run again
+        what = "tests have passed" if all(_is_own(settings, case) for case in plan) else "cases are kept"
         yield f"resuming {settings.run_dir}: {kept} {what}, {len(plan) - kept} run"
     if settings.rescore:
         yield f"scoring the transcripts of {settings.rescore} again; no model is called"
@@ -227,12 +227,12 @@ def _unused(settings: Settings, tasks: Sequence[Task]) -> Iterator[str]:
         listed = ", ".join(silent[:MANY]) + (f" and {len(silent) - MANY} more" if silent[MANY:] else "")
         them = f"{listed} {'has' if len(silent) == 1 else 'have'} none"
         yield f"--dialect {settings.dialect} is for tasks with tools of their own: {them}, and --dialect is not used"
-    used = {option.name for task in tasks for option in options_of(task)}
-    for name, option in known_options().items():
+    used = {option.name for task in tasks for option in task.options}
+    for name, option in settings.tasks.options().items():
         value = settings.options[name]
         if name not in used and value and value != (option.default or (option.accepted or ("",))[0]):
             yield f"{name}{'' if value is True else f' {value}'} is not used: no selected task has this option"
-    if settings.tool_server and not any(isinstance(task, RealTools) for task in tasks):
+    if settings.tool_server and not any(task.tools for task in tasks):
         yield "--tool-server is not used: no selected task has tools that run on a server"
     if settings.temperature is not None and settings.spec:
         asked = f"--temperature {settings.temperature:g} is not used: {settings.model.name}"
@@ -246,31 +246,32 @@ def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
     """A line for the tasks of one benchmark on the same data, then what is left out of it."""
     alike: dict[tuple[str, str], list[str]] = {}
     for name in cases:
-        data = find_task(name).data
+        task = settings.tasks[name]
+        data = task.data
         if data.in_run_folder:
             yield f"{name}: {cases[name]} of the project's own tests"
             continue
         is_bundled = settings.roots[name] == data.bundled
         kind = "bundled data" if not settings.official[name] else "all data" if is_bundled else "your data"
-        used = f"{kind} in {settings.roots[name]}{_compared_by(find_task(name), settings.similarity[name])}"
-        alike.setdefault((presentation_of(find_task(name)).benchmark, used), []).append(name)
+        used = f"{kind} in {settings.roots[name]}{_compared_by(task, settings.similarity[name])}"
+        alike.setdefault((task.shown.benchmark, used), []).append(name)
     for (benchmark, used), names in alike.items():
         title = ", ".join(names) if len(names) < MANY else f"{benchmark}, {len(names)} tasks"
         yield f"{title}: {sum(cases[name] for name in names)} cases, {used}"
         for name in names:
-            if left_out := find_task(name).data.left_out(settings.roots[name]):
+            if left_out := settings.tasks[name].data.left_out(settings.roots[name]):
                 more = f", and {len(left_out) - 1} more (see run.json)" if left_out[1:] else ""
                 yield f"{name}: left out: {left_out[0]}{more}"
 
 
 def _compared_by(task: Task, similarity: str) -> str:
-    place = task.similarity_device(similarity) if isinstance(task, Similarity) else ""
+    place = task.similarity.device(similarity) if task.similarity else ""
     return f", texts compared by {similarity}{f' on {place}' if place else ''}" if similarity else ""
 
 
-def _is_own(case: CaseId) -> bool:
+def _is_own(settings: Settings, case: CaseId) -> bool:
     """Whether a case is a test of the project's own."""
-    return find_task(case[0]).data.in_run_folder
+    return settings.tasks[case[0]].data.in_run_folder
 
 
 def run_json(
@@ -304,8 +305,8 @@ def run_json(
         "command": earlier.get("command") or [without_logins(word) for word in sys.argv[1:]],
         "selection": earlier.get("selection") or selection,
         "settings": kept,
-        "data": used_data(settings.roots, settings.official, tasks),
-        "configs": {name: config_fingerprint(settings, find_task(name)) for name in tasks},
+        "data": used_data(settings.tasks, settings.roots, settings.official, tasks),
+        "configs": {name: config_fingerprint(settings, settings.tasks[name]) for name in tasks},
         "planned": len(plan),
         "shard": read_whole_plan(RunFolder(settings.run_dir), settings.shard),
         "sandbox": (),
@@ -333,7 +334,7 @@ def _prompts(settings: Settings, tasks: Sequence[Task]) -> dict[str, str]:
     """The wording of each task, and that of the dialect; of transcripts that are scored again, the one they had."""
     folder = settings.file.prompts
     now = {
-        **{task.name: prompt_version(task, folder) for task in tasks},
+        **{task.name: task.prompt_version(folder) for task in tasks},
         "dialect": wording(settings.dialect, folder),
     }
     if settings.rescore:
@@ -345,7 +346,6 @@ def _prompts(settings: Settings, tasks: Sequence[Task]) -> dict[str, str]:
 
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Everything that determines this run's figures. Two equal runs have the same description, on any machine."""
-    indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
     not_planned = not_applicable(settings)
     agent = settings.agent
     return {
@@ -359,22 +359,19 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         **({"not_applicable": not_planned} if not_planned else {}),
         "agentgauge": own_version(),
         "data": {
-            name: {
-                "official": settings.official[name],
-                "fingerprint": index.fingerprint,
-                "samples": len(index.rows) * (1 if find_task(name).data.in_run_folder else settings.attempts),
-                "left_out": list(find_task(name).data.left_out(settings.roots[name])),
-                "differences": list(find_task(name).data.differences(settings.roots[name])),
+            task.name: {
+                "official": settings.official[task.name],
+                "fingerprint": (index := task.data.index(settings.roots[task.name])).fingerprint,
+                "samples": len(index.rows) * (1 if task.data.in_run_folder else settings.attempts),
+                "left_out": list(task.data.left_out(settings.roots[task.name])),
+                "differences": list(task.data.differences(settings.roots[task.name])),
             }
-            for name, index in indices.items()
+            for task in tasks
         },
         "prompts": _prompts(settings, tasks),
         "tools": not_ready(tools),
         "tool_set": digest(without_devices(tools)) if tools else None,
         "options": {
-            option.name: settings.options[option.name]
-            for task in tasks
-            for option in options_of(task)
-            if option.matters
+            option.name: settings.options[option.name] for task in tasks for option in task.options if option.matters
         },
     }

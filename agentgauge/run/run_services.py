@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import RealTools, Similarity
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task import RealTools, Task
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, runs_here
@@ -72,7 +71,7 @@ def start_services(
 
     ``failed`` is called, in another thread, if a service does not start.
     """
-    services = _needed(settings, folder, {name for name in tasks if runs_here(settings, find_task(name))})
+    services = _needed(settings, folder, {name for name in tasks if runs_here(settings, settings.tasks[name])})
     try:
         for service in dict.fromkeys(services.values()):  # one may have several names
             service.spawn(failed)
@@ -89,7 +88,7 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
     services: dict[str, Service] = {}
     for name in sorted(tasks):
         backend = settings.similarity[name]
-        if command := similarity_command(name, backend):
+        if command := similarity_command(settings.tasks[name], backend):
             log = folder.path / "logs" / "similarity.log"
             server = made_service("similarity server", command, log, settings.shared)
             services.setdefault(similarity_name(backend), server)
@@ -103,9 +102,8 @@ def _tool_servers(settings: Settings, folder: RunFolder, tasks: set[str]) -> dic
     servers: dict[str, Service] = {}
     by_command: dict[tuple[str, ...], Service] = {}
     for name in sorted(tasks):
-        task = find_task(name)
-        if isinstance(task, RealTools):
-            command = tool_command(settings, task)
+        if tools := settings.tasks[name].tools:
+            command = tool_command(settings, tools)
             if command not in by_command:
                 log = folder.path / "logs" / f"tools{f'-{len(by_command) + 1}' if by_command else ''}.log"
                 by_command[command] = made_service("tool server", command, log, settings.shared)
@@ -113,19 +111,18 @@ def _tool_servers(settings: Settings, folder: RunFolder, tasks: set[str]) -> dic
     return servers
 
 
-def tool_command(settings: Settings, task: RealTools) -> tuple[str, ...]:
+def tool_command(settings: Settings, tools: RealTools) -> tuple[str, ...]:
     """The command of the tool server of a task."""
     unsafe = settings.allow_unsafe_code
-    return tuple(task.tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe))
+    return tuple(tools.tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe))
 
 
 def tools_name(task: str) -> str:
     return f"tools of {task}"
 
 
-def similarity_command(name: str, backend: str) -> list[str]:
-    task = find_task(name)
-    return task.similarity_server(backend) if isinstance(task, Similarity) else []
+def similarity_command(task: Task, backend: str) -> list[str]:
+    return task.similarity.server(backend) if task.similarity else []
 
 
 def similarity_name(backend: str) -> str:

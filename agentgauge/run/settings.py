@@ -17,14 +17,14 @@ from typing import Any
 
 from agentgauge import sandbox
 from agentgauge.agent.dialects.registry import FAMILIES, wording
-from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import TOOL_TOKEN, checked_address, without_token
 from agentgauge.core.redaction import register, register_environment, register_login
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
+from agentgauge.core.task_options import SAME
 from agentgauge.core.text import cut
 from agentgauge.core.tools import table_without_devices
 from agentgauge.core.types import Scoring
@@ -114,6 +114,7 @@ class Settings:
     agent: AgentFacts | None  # the program that is tested in the model's place, and asks the model; None: the model
     program: AgentProgram | None  # how to run the agent
     dialect: str
+    tasks: Registry  # configured with ``options``
     data: str  # what --data was given, now or in the run that this one starts from
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
@@ -157,9 +158,12 @@ def moved(settings: Settings, run_dir: Path) -> Settings:
     return replace(settings, run_dir=run_dir, roots={**settings.roots, **in_run_folder})
 
 
-def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *, asks: bool = True) -> Settings:
+def read_settings(
+    option: Namespace, root: Path, run_dir: Path | None = None, *, tasks: Registry, asks: bool = True
+) -> Settings:
     """Check the options, ``--run-dir`` as ``run_dir``. ``root``: the folder of ``agentgauge.toml``. ``run_dir``: in
-    workers, where the controller writes. ``asks``: whether models will be asked, which takes their keys.
+    workers, where the controller writes. ``tasks``: not configured yet. ``asks``: whether models will be asked, which
+    takes their keys.
 
     Raises UsageProblem.
     """
@@ -170,21 +174,19 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
     register_environment()
     file = load_config(root=root)
     register_tool_secrets(file)
-    tasks = known_tasks()
     if option.prompts:
         file = replace(file, prompts=_folder_of_prompts(Path(option.prompts).absolute()))
-    dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
+    dialects = tuple(dict.fromkeys(["native", *(name for task in tasks for name in task.dialects)]))
     about = _earlier_run(option)
     earlier: Mapping[str, Any] = _recorded(Path(option.replay)) if option.replay else about.get("settings", {})
     resumed = earlier if option.resume else {}  # what only the same run has again
     dialect = _one_of("--dialect", option.dialect or earlier.get("dialect") or "native", dialects)
     scoring = _one_of("--scoring", option.scoring or earlier.get("scoring") or "parity", ("parity", "strict"))
-    given = {name: getattr(option, destination(name), None) for name in known_options()}
+    given = {name: getattr(option, destination(name), None) for name in tasks.options()}
     if option.rescore:
-        _refuse_other_questions(given, earlier["options"])
-    options = configure_tasks(
-        {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
-    )
+        _refuse_other_questions(tasks, given, earlier["options"])
+    chosen = {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
+    options, tasks = tasks.chosen(chosen), tasks.configured(chosen)
     temperature = _checked_temperature(option.temperature, resumed.get("temperature"))
     max_tokens = _at_least_one("--max-tokens", option.max_tokens) or resumed.get("max_tokens")
     model, spec = _model(option, earlier, file, asks, temperature=temperature, max_tokens=max_tokens)
@@ -197,16 +199,16 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         check_batches(spec)
         spec = with_batch_prices(spec)
     assignment = Assignment.given()
-    roles = _roles(options, file, assignment, asks) if spec else {}
+    roles = _roles(tasks, options, file, assignment, asks) if spec else {}
     if spec and assignment:
         spec = assignment.limited(spec)
     data = option.data or earlier.get("data") or "auto"
-    columns = {name: presentation_of(task).columns for name, task in tasks.items()}
-    roots, official = find_used_data(about, root) if about and not option.data else find_data(data, root)
+    uses_earlier = about and not option.data
+    roots, official = find_used_data(tasks, about, root) if uses_earlier else find_data(tasks, data, root)
     run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
-    in_run_folder = [name for name, task in tasks.items() if task.data.in_run_folder]
+    in_run_folder = [task.name for task in tasks if task.data.in_run_folder]
     server = option.tool_server or resumed.get("tool_server")
-    secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())]
+    secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks)]
     shared = Shared.given()
     results = run_dir.parent if shared else run_dir  # those of the runs beside this one have gold, too
     cache = Path(option.cache).absolute() if option.cache else None
@@ -217,7 +219,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
     if agent and dialect != "native":
         raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
     budget = shared.budget if shared else option.budget
-    gates = tuple(parse_gate(text, columns) for text in option.gate or resumed.get("gates", ()))
+    gates = tuple(parse_gate(text, tasks) for text in option.gate or resumed.get("gates", ()))
     if cache and (tests := [gate.text for gate in gates if isinstance(gate, Regression)]):
         raise UsageProblem(
             f"--cache and --gate {tests[0]!r} cannot be used together: replies from the cache may be those of the other"
@@ -229,6 +231,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         agent=agent,
         program=program,
         dialect=dialect,
+        tasks=tasks,
         data=data,
         roots=roots | dict.fromkeys(in_run_folder, run_dir),
         official=official | dict.fromkeys(in_run_folder, True),
@@ -322,19 +325,19 @@ def config_fingerprint(settings: Settings, task: Task) -> str:
         "dialect": settings.dialect,
         "task": task.name,
         "data": task.data.index(settings.roots[task.name]).fingerprint,
-        "prompts": [prompt_version(task, settings.file.prompts), wording(settings.dialect, settings.file.prompts)],
+        "prompts": [task.prompt_version(settings.file.prompts), wording(settings.dialect, settings.file.prompts)],
         "scoring": settings.scoring,
         "similarity": settings.similarity[task.name],
-        "tools": table_without_devices(settings.file.tools) if isinstance(task, RealTools) else None,
-        "options": {option.name: _fingerprint(settings, option.name) for option in options_of(task) if option.matters},
+        "tools": table_without_devices(settings.file.tools) if task.tools else None,
+        "options": {option.name: _fingerprint(settings, option.name) for option in task.options if option.matters},
         **({"agent": settings.agent.digest} if settings.agent else {}),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]) -> None:
+def _refuse_other_questions(tasks: Registry, given: Mapping[str, Any], earlier: Mapping[str, Any]) -> None:
     """Transcripts can be scored in another way, but not as answers to other questions. Raises UsageProblem."""
-    for name, known in known_options().items():
+    for name, known in tasks.options().items():
         if known.asks and given[name] is not None and given[name] != earlier.get(name):
             raise UsageProblem(
                 f"--rescore: that run used {name} {earlier.get(name)!r}, not {given[name]!r}; leave {name} out"
@@ -353,11 +356,11 @@ def _usual_in_flight(resumed: Mapping[str, Any], *, batch: bool) -> int:
 
 
 def _roles(
-    options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None, asks: bool
+    tasks: Registry, options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None, asks: bool
 ) -> dict[str, ModelSpec]:
     """Raises UsageProblem for a model that is not known or lacks its key."""
     found = {}
-    for name, option in known_options().items():
+    for name, option in tasks.options().items():
         if option.model and options[name] not in (SAME, *option.instead):
             try:
                 spec = resolve(str(options[name]), url=None, config=file, need_key=asks)
@@ -368,10 +371,10 @@ def _roles(
 
 
 def _similarity(task: Task, file: FileConfig, official: bool) -> str:
-    if not isinstance(task, Similarity):
+    if task.similarity is None:
         return ""
-    similarity = file.similarity or task.default_similarity(official=official)
-    task.check_similarity(similarity)
+    similarity = file.similarity or task.similarity.default(official=official)
+    task.similarity.check(similarity)
     return similarity
 
 

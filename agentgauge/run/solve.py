@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.loop import converse
-from agentgauge.core.capabilities import Agent, ExternalAgents, Similarity
+from agentgauge.core.agents import Agent
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel
 from agentgauge.core.errors import AgentGaugeError, Fault
@@ -206,8 +206,8 @@ class Solver:
     async def _solved(self, task: Task, case: Case) -> Json:
         if self.agent is None:
             return await task.run(case)
-        assert isinstance(task, ExternalAgents), "the preflight has refused the others"
-        return await task.run_agent(case, self.agent)
+        assert task.agents, "the preflight has refused the others"
+        return await task.agents(case, self.agent)
 
     def _recall(self, planned: Planned) -> Record | None:
         line = self.stored.get(planned.id)
@@ -234,7 +234,7 @@ class Solver:
         def score() -> Score:
             return checked(task, task.score(sample, transcript.output, self.settings.scoring, similarity))
 
-        slow = task.scores_in_thread or (isinstance(task, Similarity) and task.similarity_server(similarity))
+        slow = task.scores_in_thread or (task.similarity and task.similarity.server(similarity))
         found = await in_thread_pool(f"score {task.name}", score) if slow else score()
         return with_ends(found, transcript.events)
 

@@ -1,4 +1,4 @@
-"""A benchmark in its short form: one decorated test function makes a task."""
+"""A benchmark in its short form: a class with ``run`` and ``score`` makes a task."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ import math
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.agent.loop import conversation_of
-from agentgauge.core.capabilities import Chosen, Oracle, OwnOptions, Presentation, Prompts, PublishedRows, role_option
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest, Conversation, ToolCall
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula, Values
 from agentgauge.core.function_tools import Function, as_json, tools_of
-from agentgauge.core.task import Task
+from agentgauge.core.presentation import Presentation
+from agentgauge.core.published import Published
+from agentgauge.core.task import Prompts, Task
+from agentgauge.core.task_options import Chosen, role_option
 from agentgauge.core.text import parse_json, read_text, shown_call
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.short_form.sample_files import SampleFiles
@@ -124,76 +127,6 @@ _METHODS: Mapping[str, tuple[str, ...]] = {"run": ("case",), "score": ("sample",
 """What a class of the short form may have, and what each method is given."""
 
 
-class ShortTask(Task, Presentation, OwnOptions, Prompts):
-    """A task whose methods are those of an object with ``run`` and ``score``."""
-
-    def __init__(self, name: str, author: Any, title: str, metrics: Metrics, data: SampleFiles, file: Path) -> None:
-        """``author``: the object with ``run`` and ``score``; ``file``: its module's."""
-        self.name = self.title = name
-        self.benchmark = title or name
-        self.data = data
-        self.file = file
-        self.options = (*getattr(author, "options", ()), *map(role_option, getattr(author, "roles", ())))
-        self.columns = metrics.names
-        self.published = metrics.shares
-        self.counts = metrics.counts
-        self.citation = getattr(author, "citation", "")
-        self._tools: str | Sequence[Function] = getattr(
-            author, "tools", ()
-        )  # functions, or a sample's field of schemas
-        self.dialects = ("native", "react", *FAMILIES) if self._tools else ("native",)
-        self._author = author
-        self._metrics = metrics
-
-    async def run(self, case: Case) -> Json:
-        """A conversation or a single reply is kept as one; any other value is kept as plain data."""
-        case.tools = case.sample[self._tools] if isinstance(self._tools, str) else self._tools
-        answer = await self._author.run(case)
-        if isinstance(answer, ChatReply):
-            answer = conversation_of(answer)
-        return {"conversation": answer.to_json()} if isinstance(answer, Conversation) else {"value": as_json(answer)}
-
-    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        if output is None:
-            return self._metrics.broken()
-        conversation = output.get("conversation")
-        score = self._author.score(sample, Conversation.from_json(conversation) if conversation else output["value"])
-        if isinstance(score, bool):
-            score = Score(score, explanation="" if score else _outcome(output))
-        if not isinstance(score, Score):
-            raise TypeError(f"score of {self.name} returned {score!r}; return a Score, or True or False")
-        return self._metrics.scored(score)
-
-    def metrics(self, scoring: Scoring) -> MetricFormula:
-        return self._metrics.formula()
-
-    def configure(self, chosen: Chosen) -> None:
-        self._author.chosen = dict(chosen)
-
-    def prompt_version(self, folder: Path | None) -> str:
-        """Fingerprint of the benchmark's file, which holds the wording."""
-        return hashlib.sha256(self.file.read_bytes()).hexdigest()[:12]
-
-
-class _WithOracle(ShortTask, Oracle):
-    def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
-        """The gold reply for this turn of the case. The last reply is repeated."""
-        gold = self._author.oracle(sample)
-        replies = [_reply(each, self.name) for each in (gold if isinstance(gold, list) else [gold])]
-        if one_call:
-            replies = [one for reply in replies for one in _one_by_one(reply)]
-        assert request.case is not None  # the embedded model answers cases alone
-        return replies[min(request.case.turn, len(replies) - 1)]
-
-
-class _WithRows(PublishedRows):
-    published_dialects = ("native",)
-    rows: Sequence[Mapping[str, Any]]
-
-    def published_rows(self) -> list[Mapping[str, Any]]:
-        return list(self.rows)
-
-
 def short_task(
     author: type[Any],
     name: str,
@@ -206,7 +139,7 @@ def short_task(
     tags: Sequence[str] = (),
     id: str = "id",
     excerpt: bool = False,
-) -> ShortTask:
+) -> Task:
     """The task of a class. Paths start at the folder of the class's file. Raises UsageProblem with what is wrong."""
     _check(author, name)
     file = Path(str(sys.modules[author.__module__].__file__)).resolve()
@@ -216,15 +149,82 @@ def short_task(
     apart = file.parent / gold if gold else None
     source = SampleFiles(name, files, gold=apart, tags=tags, id=id, whole=not excerpt)
     figures = Metrics(name, metrics or DEFAULT)
-    bases: tuple[type[Any], ...] = (_WithOracle if hasattr(author, "oracle") else ShortTask,)
     rows = _rows(file.parent / published, name, figures.names) if published else []
-    own: dict[str, Any] = {"__module__": author.__module__, "__doc__": author.__doc__}
-    if rows:
-        bases, own["rows"] = (*bases, _WithRows), rows
-    task: ShortTask = type(author.__name__, bases, own)(name, author(), title, figures, source, file)
-    if rows:
-        task.published = tuple(column for column in figures.names if any(column in row for row in rows))
-    return task
+    options = (*getattr(author, "options", ()), *map(role_option, getattr(author, "roles", ())))
+    tools: str | Sequence[Function] = getattr(author, "tools", ())  # functions, or a sample's field of schemas
+
+    def configured(chosen: Chosen) -> Task:
+        own = author()
+        own.chosen = dict(chosen)
+        return Task(
+            name=name,
+            data=source,
+            run=_run(own, tools),
+            score=partial(_score, own, name, figures),
+            metrics=lambda scoring: figures.formula(),
+            dialects=("native", "react", *FAMILIES) if tools else ("native",),
+            options=options,
+            configured=configured if options else None,
+            presentation=Presentation(
+                benchmark=title or name,
+                title=name,
+                columns=figures.names,
+                counts=figures.counts,
+                published=tuple(column for column in figures.names if any(column in row for row in rows))
+                or figures.shares,
+                citation=getattr(author, "citation", ""),
+            ),
+            published=Published(dialects=("native",), rows=rows) if rows else None,
+            prompts=Prompts(lambda folder: hashlib.sha256(file.read_bytes()).hexdigest()[:12]),  # it holds the wording
+            oracle=partial(_gold_reply, own, name) if hasattr(author, "oracle") else None,
+        )
+
+    return configured({})
+
+
+def author_of(task: Task) -> type[Any] | None:
+    """The class that a benchmark of one file is made of; None for any other task."""
+    return getattr(task.run, "author", None)
+
+
+def _run(own: Any, tools: str | Sequence[Function]) -> Callable[[Case], Awaitable[Json]]:
+    """A conversation or a single reply is kept as one; any other value is kept as plain data."""
+
+    @wraps(own.run)
+    async def run(case: Case) -> Json:
+        case.tools = case.sample[tools] if isinstance(tools, str) else tools
+        answer = await own.run(case)
+        if isinstance(answer, ChatReply):
+            answer = conversation_of(answer)
+        return {"conversation": answer.to_json()} if isinstance(answer, Conversation) else {"value": as_json(answer)}
+
+    run.author = type(own)  # type: ignore[attr-defined]
+    run.__module__ = type(own).__module__
+    return run
+
+
+def _score(
+    own: Any, name: str, metrics: Metrics, sample: Sample, output: Json | None, scoring: Scoring, similarity: str
+) -> Score:
+    if output is None:
+        return metrics.broken()
+    conversation = output.get("conversation")
+    score = own.score(sample, Conversation.from_json(conversation) if conversation else output["value"])
+    if isinstance(score, bool):
+        score = Score(score, explanation="" if score else _outcome(output))
+    if not isinstance(score, Score):
+        raise TypeError(f"score of {name} returned {score!r}; return a Score, or True or False")
+    return metrics.scored(score)
+
+
+def _gold_reply(own: Any, name: str, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
+    """The gold reply for this turn of the case. The last reply is repeated."""
+    gold = own.oracle(sample)
+    replies = [_reply(each, name) for each in (gold if isinstance(gold, list) else [gold])]
+    if one_call:
+        replies = [one for reply in replies for one in _one_by_one(reply)]
+    assert request.case is not None  # the embedded model answers cases alone
+    return replies[min(request.case.turn, len(replies) - 1)]
 
 
 def _check(author: type[Any], name: str) -> None:

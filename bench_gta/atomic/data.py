@@ -11,6 +11,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem, Fault
 from agentgauge.core.index import Entry, Index, Row, build_index, object_entries
+from agentgauge.core.task import DataSource
 from agentgauge.core.text import parse_json
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json, Sample
@@ -46,6 +47,23 @@ class Loaded(Resolved):
     gt_answer: Json
 
 
+class AtomicData(DataSource):
+    name = "gta_atomic"
+    folders = ("gta_dataset",)
+    files = (DATASET, TOOLMETA)
+    bundled = Path(__file__).with_name("mini")
+
+    def index(self, root: Path) -> Index:
+        return index(root)
+
+    def load(self, index: Index, row: Row, task: str) -> Sample:
+        return load(index, row, task)
+
+    def labels_of(self, row: Row) -> Sequence[str]:
+        """The kind of the query, then the categories of its tools."""
+        return [tag for tag in (*KINDS, *CATEGORIES) if tag in row.tags]
+
+
 def index(root: Path) -> Index:
     """The samples below ``root``, in the order of the file. Raises DataProblem, naming the record and the field."""
     root, differences = root.absolute(), Differences()
@@ -72,6 +90,16 @@ def read_sample(index: Index, row: Row, task: str, official: Callable[[Json, Pat
     """Read one sample, in the official layout."""
     payload, _ = official(parse_json(row.text), index.root)
     return Sample(row.id, task, row.tags, payload, index.root, row.position)
+
+
+def offered_tools(index: Index, row: Row) -> tuple[str, ...]:
+    """Names of the tools that a sample offers, those that have a category."""
+    return tuple(tag for tag in row.tags if tag in CATEGORY_OF)
+
+
+def categories_of(tags: Sequence[str]) -> str:
+    """The categories among a sample's keywords: ``perception + logic``."""
+    return " + ".join(name for name in CATEGORIES if name in tags)
 
 
 def _official(file: Path, root: Path, differences: Differences | None = None) -> Iterator[Entry]:

@@ -15,8 +15,12 @@ from agentgauge.core.errors import DataProblem
 from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.text import read_text
-from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample, Score
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample, Score, Scoring
 from bench_gta.atomic.data import DATASET, TOOLMETA, in_data_set, index, references
+from bench_gta.atomic.fixes import fixes_of
+from bench_gta.atomic.metrics import Values
+from bench_gta.atomic.score import ScoreEntry
+from bench_gta.similarity import similarity as measure_of
 
 PREDICTIONS = "gta_bench"
 """Stem of the original's file name, whole or split: gta_bench.json, gta_bench_0.json, gta_bench_1.json ..."""
@@ -25,18 +29,62 @@ _PART = re.compile(r"(.+)_\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredFile:
+class _ScoredFile:
     """The result of scoring a prediction file."""
 
     scores: list[tuple[str, Score]]  # sample key and score, by position
     remarks: list[str]  # what a reader of the figures must know
 
 
-ScoreEntry = Callable[[Mapping[str, Json], Json], Score]
-"""From an entry of a prediction file and the reference answer to a score."""
+def score_files(
+    samples: Path,
+    predictions: Path,
+    *,
+    scoring: Scoring,
+    similarity: str,
+    entry: ScoreEntry,
+    metrics: Callable[[Sequence[Values], Scoring], Mapping[str, float | None]],
+    columns: Mapping[str, str],
+) -> dict[str, Any]:
+    """Score a prediction file of a mode: ``metrics`` by the evaluator's keys, ``columns`` by the leaderboards' names,
+    ``samples``, ``stops``, ``remarks``. Raises DataProblem for files that do not fit together.
+
+    ``entry`` scores an entry, ``metrics`` computes the original's result; ``columns``: its keys → names.
+    """
+    compared, fixes = measure_of(similarity), fixes_of(scoring)
+
+    def score(one: Mapping[str, Json], reference: Json) -> Score:
+        return entry(one, reference, compared, fixes)
+
+    scored = _score_entries(samples, predictions, score, strict=scoring == "strict")
+    figures = metrics([score.values for _, score in scored.scores], scoring)
+    stops = [{"sample": key, "reason": score.stops} for key, score in scored.scores if score.stops]
+    return {
+        "metrics": {name: _plain(value) for name, value in figures.items()},
+        "columns": {column: _plain(figures[key]) for key, column in columns.items()},
+        "samples": [
+            {
+                "id": key,
+                "passed": score.passed,
+                "values": {name: _plain(value) for name, value in score.values.items()},
+                "labels": list(score.labels),
+                "explanation": score.explanation,
+            }
+            for key, score in scored.scores
+        ],
+        **({"stops": stops} if stops else {}),
+        **({"remarks": scored.remarks} if scored.remarks else {}),
+    }
 
 
-def score_entries(samples: Path, predictions: Path, score: ScoreEntry, *, strict: bool) -> ScoredFile:
+def _plain(value: float | None) -> float | int | None:
+    """Counts as whole numbers."""
+    return int(value) if value is not None and value.is_integer() else value
+
+
+def _score_entries(
+    samples: Path, predictions: Path, score: Callable[[Mapping[str, Json], Json], Score], *, strict: bool
+) -> _ScoredFile:
     """Score every entry of a prediction file.
 
     ``samples`` is dataset.json or its folder. Predictions and gold come from the prediction file, reference answers
@@ -58,7 +106,7 @@ def score_entries(samples: Path, predictions: Path, score: ScoreEntry, *, strict
             shape = f"an unknown shape ({type(error).__name__}: {error})"
             raise DataProblem(f"{place}: its records have {shape}; give a file in the original layout") from None
     remark = f"{counts}; the first {len(scored)} of each were scored, as the published evaluator does"
-    return ScoredFile(scored, [] if len(entries) == len(known) else [remark])
+    return _ScoredFile(scored, [] if len(entries) == len(known) else [remark])
 
 
 def read_predictions(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
@@ -121,7 +169,16 @@ def _object(file: Path) -> dict[str, Any]:
 SAMPLES = "gta_dataset"  # folder of the samples of a partial run, named as the original names its data set's
 
 
-def write_predictions(results: Iterable[tuple[Sample, Json, Path]], folder: Path, model: str) -> list[str]:
+Results = Iterable[tuple[Sample, Json, Path]]
+"""Of a run: samples, entries of the prediction file, folders of files."""
+
+
+def export(results: Results, folder: Path, *, model: str, scoring: Scoring, mode: str) -> list[str]:
+    """A folder for each mode, since the original's files have the same names in both: ``step`` and ``e2e``."""
+    return write_predictions(results, folder / mode, model)
+
+
+def write_predictions(results: Results, folder: Path, model: str) -> list[str]:
     """Write one prediction file, and beside it the files that tools made and, for a part of the data set, that part.
 
     Paths are written as they were when the run was scored, since similarities depend on their texts: ROOT_TOKEN stands

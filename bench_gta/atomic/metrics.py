@@ -7,11 +7,14 @@ The published tables stand at the end.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import Column, Leaderboard, footnotes_of
 from agentgauge.core.estimate import MetricFormula, totals
+from agentgauge.core.published import Column, Leaderboard, footnotes_of
 from agentgauge.core.types import Scoring
 from bench_gta.atomic.fixes import Fix, Fixes, fixes_of
 from bench_gta.tools import CATEGORIES
@@ -125,6 +128,8 @@ def _percent(part: float, whole: float) -> float | None:
     return 100 * part / whole if whole else None
 
 
+_REFERENCE = Path(__file__).parent / "reference" / "gta_atomic.json"
+
 COLUMNS = (
     *(Column(key, key, "gta_atomic.step", f"{key}Acc") for key in ("Inst", "Tool", "Arg", "Summ")),
     *(Column(key, key, "gta_atomic.e2e", key) for key in "POLC"),
@@ -140,9 +145,15 @@ _EDITIONS = (
 """Title, source, date, in the order of the reference file."""
 
 
-def leaderboards(published: Mapping[str, Any]) -> Sequence[Leaderboard]:
-    """``published``: the content of ``reference/gta_atomic.json``."""
+def leaderboards() -> Sequence[Leaderboard]:
+    published = _published()
     return [
         Leaderboard(title, source, date, COLUMNS, listed["rows"], footnotes=footnotes_of(published, listed["id"]))
         for (title, source, date), listed in zip(_EDITIONS, published["leaderboards"], strict=True)
     ]
+
+
+@cache
+def _published() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(_REFERENCE.read_text(encoding="utf-8"))
+    return found

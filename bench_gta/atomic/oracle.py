@@ -1,4 +1,4 @@
-"""Answers with the gold: the upper bound, and a check of the data and of the scoring."""
+"""Answers with the gold: the upper bound, and a check of the data and of the scoring. The gold has one call a reply."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PRODUCED = re.compile(r"\[(?:image|audio|video|file)\]\((.*?)\)")
 _TRIED = 2000  # combinations of aliases
 
 
-def answer_step(sample: Sample, request: ChatRequest) -> ChatReply:
+def answer_step(sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
     """The gold turn that the request asks for: the n-th assistant turn of the dialog for the n-th request."""
     loaded = resolve(sample)
     turns = [turn for turn in loaded.dialogs if turn["role"] == "assistant"]
@@ -31,7 +31,7 @@ def answer_step(sample: Sample, request: ChatRequest) -> ChatReply:
     return ChatReply(text=right_answer(loaded.gt_answer, turn["content"]) if turn is texts[-1] else turn["content"])
 
 
-def answer_e2e(sample: Sample, request: ChatRequest) -> ChatReply:
+def answer_e2e(sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
     """The next gold call of the user turn, then the answer. A gold argument that names a file which an earlier call
     produced, and which is not part of the data set, is replaced by the file that the real tool produced."""
     loaded = resolve(sample)

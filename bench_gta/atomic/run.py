@@ -13,12 +13,12 @@ from agentgauge.agent.dialect import Dialect, Past, PastCall, PastResult, PastTe
 from agentgauge.agent.loop import shown, use_tools
 from agentgauge.agent.native import chosen_dialect
 from agentgauge.agent.react import React, read_step
-from agentgauge.core.capabilities import Agent
+from agentgauge.core.agents import Agent
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Message, Sampling
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json
-from bench_gta.atomic.data import Loaded, read_tools, resolve, user_turns
+from bench_gta.atomic.data import Loaded, read_tools, require_files, resolve, user_turns
 from bench_gta.atomic.prompts import Prompts, load_prompts
 from bench_gta.workflow.trace import agent_steps, files_note, opening, record, records
 
@@ -28,7 +28,8 @@ MAX_TURNS = 10
 
 
 async def run_step(case: Case) -> Json:
-    """Predict every assistant turn from the gold turns before it. No tool runs. Raises ModelFault."""
+    """Predict every assistant turn from the gold turns before it. No tool runs. Raises Fault."""
+    require_files(case.sample)
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
     tools = _offered(loaded, read_tools(case.sample.root))
@@ -52,8 +53,9 @@ async def run_step(case: Case) -> Json:
     }
 
 
-async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS, agent: Agent | None = None) -> Json:
+async def run_e2e(case: Case, agent: Agent | None = None, *, max_turns: int = MAX_TURNS) -> Json:
     """Let the model, or an agent program, answer every user turn with the sample's tools. Raises Fault."""
+    require_files(case.sample)
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
     # the model is shown what the tool server says of a tool, optional inputs included

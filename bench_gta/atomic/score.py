@@ -11,17 +11,38 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from agentgauge.agent.dialect import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
 from agentgauge.core.text import looks_like_call
-from agentgauge.core.types import Json, Score
+from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_gta.atomic.data import kind_of, user_turns
 from bench_gta.atomic.explain import WrongStep, calls_made, expected_answer, explain, quoted, shown_turn
-from bench_gta.atomic.fixes import Fix, Fixes
+from bench_gta.atomic.fixes import Fix, Fixes, e2e_stop, fixes_of, step_stop
 from bench_gta.similarity import Similarity
+from bench_gta.similarity import similarity as measure_of
 from bench_gta.tools import CATEGORIES, CATEGORY_OF, DRAWING
+
+ScoreEntry = Callable[[Mapping[str, Json], Json, Similarity, Fixes], Score]
+"""``score_step`` or ``score_e2e``: from an entry of a prediction file and the reference answer to a score."""
+
+
+def score_sample(
+    sample: Sample,
+    output: Json | None,
+    scoring: Scoring,
+    similarity: str,
+    *,
+    entry: ScoreEntry,
+    broken: Callable[[Sequence[Turn], Json, Fixes], Score],
+) -> Score:
+    """Score the result of a case. ``entry`` does it, ``broken`` that of a case without a prediction."""
+    reference = sample.payload.get("gt_answer")
+    if output is None:
+        return broken(sample.payload["dialogs"], reference, fixes_of(scoring))
+    return entry(output, reference, measure_of(similarity), fixes_of(scoring))
 
 
 def score_answer(text: str, reference: Json, similar: Similarity, fixes: Fixes) -> float:
@@ -132,7 +153,7 @@ def score_step(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) 
         if labels:
             came = "nothing" if got is None else shown_turn(got)
             findings.append(WrongStep(tuple(labels), f"step {place + 1} of {len(gold)}", wanted, came))
-    return _verdict(findings, values)
+    return replace(_verdict(findings, values), stops=step_stop(prediction))
 
 
 def _step_labels(expected: Turn, got: Turn | None, fixes: Fixes) -> list[str]:
@@ -250,6 +271,10 @@ def _selection(called: Sequence[str], wanted: Sequence[str], fixes: Fixes) -> di
 
 def score_e2e(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) -> Score:
     """The verdict: the answer, or the drawings where there is no reference, at least PASS_MARK."""
+    return replace(_e2e_verdict(entry, reference, similar, fixes), stops=e2e_stop(entry["prediction"]))
+
+
+def _e2e_verdict(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) -> Score:
     values = e2e_values(entry["prediction"], entry["gold"], reference, similar, fixes)
     steps, wanted = _first(entry["prediction"]), _first(entry["gold"])
     kind_of_query = kind_of(reference)

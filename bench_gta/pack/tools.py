@@ -27,7 +27,7 @@ from bench_gta.pack.format import SetTask, TaskSet
 from bench_gta.pack.task_folder import plain_files
 from bench_gta.workflow.data import read_tools
 from bench_gta.workflow.run import offered
-from bench_gta.workflow.task import Workflow
+from bench_gta.workflow.task import TOOLS
 from tool_impls.mcp import SessionAccess, require_package
 
 if TYPE_CHECKING:
@@ -159,18 +159,18 @@ async def agent_tools(tasks: TaskSet, server: str | None, log: Path) -> AsyncIte
     require_package("--mcp")
     from tool_impls.mcp.gateway import Gateway
 
-    task, config = Workflow(), load_config(root=Path.cwd())
+    config = load_config(root=Path.cwd())
     known = read_tools(tasks.root)
-    check = partial(task.check_tools, scoring="parity", allow_unsafe=False, server=server)
+    check = partial(TOOLS.check_tools, scoring="parity", allow_unsafe=False, server=server)
     found = await asyncio.to_thread(check, list(known), config)
     service, drop_token = None, make_tool_token() if server is None else None
     gateway = box = None
     try:
         if server is None:
-            command = task.tool_server(config, scoring="parity", allow_unsafe=False)
+            command = TOOLS.tool_server(config, scoring="parity", allow_unsafe=False)
             service = Service("tool server", command, log)
             server = await asyncio.to_thread(service.start)
-        box = task.toolbox(server)
+        box = TOOLS.toolbox(server)
         tools = tuple(offered(known, await box.catalog()).values())
         gateway = await Gateway.start()
         yield AgentTools(gateway, box, tools, not_ready(found))

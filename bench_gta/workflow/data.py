@@ -95,6 +95,11 @@ def tools_of(task: Mapping[str, Json]) -> list[str]:
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
+def offered_tools(index: Index, row: Row) -> tuple[str, ...]:
+    """Names of all tools: every task offers the whole set (docs/benchmarks/gta_workflow.md#protocol)."""
+    return tuple(read_tools(index.root))
+
+
 def categories_of(task: Mapping[str, Json]) -> list[str]:
     """Every tool category that a task touches, in the table's order
     (docs/benchmarks/gta_workflow.md#category-figures)."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from agentgauge.agent import framing
-from agentgauge.core.chat import ChatReply, Message
+from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.core.errors import DataProblem, Fault
 from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.types import Json
@@ -124,6 +124,15 @@ def check_of(node: Node) -> Json:
         lacking = f"so the judge {RULES!r} cannot tell whether it is met; name a model with --judge-model"
         raise DataProblem(f"the leaf {node.id!r} has no 'check', {lacking}")
     return node.raw["check"]
+
+
+USUAL = Sampling(temperature=UPSTREAM_TEMPERATURE)
+"""The sampling of a judge model."""
+
+
+def identity_of(fingerprint: str) -> list[str | float | None]:
+    """The identity of a judge model, besides its prompt, for the cache: runs and packs share it."""
+    return [fingerprint, USUAL.temperature]
 
 
 class ModelJudge(Judge):

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from agentgauge.core.capabilities import Leaderboard, columns_of, footnotes_of
 from agentgauge.core.estimate import MetricFormula, totals
-from agentgauge.core.types import Json, Score
+from agentgauge.core.published import Leaderboard, columns_of, footnotes_of
+from agentgauge.core.types import Json, Score, Scoring
 from bench_gta.tools import WORKFLOW_CATEGORIES
 
 Values = Mapping[str, float]
 
 # of leaves and of roots, inclusive. It is published nowhere; reasons in docs/benchmarks/gta_workflow.md#thresholds
 THRESHOLD = 7.0
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The scores, 0 to 10, at which a leaf and a root count as met."""
+
+    leaf: float = THRESHOLD
+    root: float = THRESHOLD
+
 
 SENSITIVITY = (5, 6, 7, 8, 9)  # thresholds at which every report shows Leaf SR and Root SR beside the chosen ones
 
@@ -204,5 +214,20 @@ def _percent(sums: Values, part: str, whole: str) -> float | None:
     return 100 * sums.get(part, 0.0) / sums[whole] if sums.get(whole) else None
 
 
-FORMULA = MetricFormula(_row_of, _RESTS_ON, scale={"Root Score": 10.0, "Root Score (scored)": 10.0})
-"""The table's row from sums of values. Leaves of a task are dependent, so intervals are over tasks."""
+_FORMULA = MetricFormula(_row_of, _RESTS_ON, scale={"Root Score": 10.0, "Root Score (scored)": 10.0})
+
+
+def formula(scoring: Scoring, *, thresholds: Thresholds) -> MetricFormula:
+    """The table's row from sums of values. Leaves of a task are dependent, so intervals are over tasks."""
+    return replace(_FORMULA, details=partial(_details, thresholds=thresholds))
+
+
+def _details(scores: Sequence[Score], *, thresholds: Thresholds) -> Mapping[str, Mapping[str, Json]]:
+    """Leaf SR and Root SR also at other thresholds."""
+    found = {
+        column: {"threshold": threshold, "at": {str(row["threshold"]): row[column] for row in sensitivity(scores)}}
+        for column, threshold in (("Leaf SR", thresholds.leaf), ("Root SR", thresholds.root))
+    }
+    for name in ("shown_otherwise", "votes", "stored_votes", "unreadable"):  # scores of earlier versions lack some
+        found["Root SR"][name] = sum(score.values.get(name, 0.0) for score in scores)
+    return found

@@ -7,27 +7,28 @@ and ``judged``, the judge's replies, beside it.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from agentgauge.core.capabilities import Agent
+from agentgauge.core.agents import Agent
 from agentgauge.core.case import Case
-from agentgauge.core.chat import Sampling
+from agentgauge.core.chat import ChatReply, Message
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.index import object_entries
+from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.tools import Tool
-from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample, Scoring
+from agentgauge.store.folder import sample_name
 from bench_gta.atomic.data import user_turns
 from bench_gta.atomic.prompts import load_prompts
 from bench_gta.atomic.run import answered
 from bench_gta.workflow import data
-from bench_gta.workflow.judge import Delivery, Judge
+from bench_gta.workflow.judge import RULES, USUAL, Delivery, Judge, ModelJudge, RulesJudge, identity_of
+from bench_gta.workflow.judgements import Judgements
+from bench_gta.workflow.options import JUDGE, WorkflowOptions
+from bench_gta.workflow.prompts import load_template
 from bench_gta.workflow.trace import attached_files, compress, until_error
-
-OURS = Sampling(max_tokens=4096)
-PAPER = Sampling(temperature=0.7, max_tokens=512)
-"""The released wrapper's defaults, which truncate long tool calls (docs/benchmarks/gta_workflow.md#protocol)."""
 
 
 def offered(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, Tool]:
@@ -35,13 +36,17 @@ def offered(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, 
     return {name: served.get(name, tool) for name, tool in known.items()}
 
 
-async def run_workflow(case: Case, judge: Judge, usual: Sampling, agent: Agent | None = None) -> Json:
+async def run_workflow(
+    case: Case, agent: Agent | None = None, *, options: WorkflowOptions, judgements: Judgements
+) -> Json:
     """Run the task, or continue with its deliverables if only the judge failed before, and judge them. Raises Fault."""
+    data.require_files(case.sample)
+    judge = _judge_of(case, options, judgements)
     if case.checkpoint_output is None:
         prompts, loaded = load_prompts(case.settings.prompts), data.resolve(case.sample)
         tools = offered(data.read_tools(case.sample.root), await case.catalog())
         asked = [question for question, _ in user_turns(loaded.dialogs)]
-        turns = await answered(case, prompts, asked, loaded.files, tools, usual=usual, agent=agent)
+        turns = await answered(case, prompts, asked, loaded.files, tools, usual=options.usual, agent=agent)
         entry = record(loaded.dialogs, turns, loaded.full_tree, task_id=case.sample.id)
         case.checkpoint({**entry, "delivered": attached_files(turns, extended=True, folder=case.folder)})
     output = case.checkpoint_output
@@ -59,6 +64,26 @@ async def run_workflow(case: Case, judge: Judge, usual: Sampling, agent: Agent |
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return {**output, "judged": {"judge": judge.name, "everything": judge.everything, "leaves": leaves}}
+
+
+def _judge_of(case: Case, options: WorkflowOptions, judgements: Judgements) -> Judge:
+    if options.judge == RULES:
+        return RulesJudge()
+
+    async def ask(messages: Sequence[Message], draw: int) -> ChatReply:
+        repeated = draw if draw or options.votes > 1 else None
+        return await case.ask(messages, role=JUDGE.name, usual=USUAL, draw=repeated)
+
+    return ModelJudge(
+        case.name_of(JUDGE.name),
+        ask,
+        template=load_template(case.settings.prompts),
+        identity=identity_of(case.fingerprint_of(JUDGE.name)),
+        reported=case.reported_of(JUDGE.name),
+        votes=options.votes,
+        released=case.settings.scoring == "parity",
+        judgements=judgements if case.settings.live else None,
+    )
 
 
 def record(
@@ -89,6 +114,19 @@ def record(
         "attached_files": attached_files(turns),
         "assistant_outputs": [output for output in outputs if output],
     }
+
+
+def export(results: Iterable[tuple[Sample, Json, Path]], folder: Path, *, model: str, scoring: Scoring) -> list[str]:
+    """Write a run as one prediction file; what was delivered lies beside it, and is named by relative paths."""
+    records = []
+    for sample, output, made in results:
+        place = f"files/{sample_name(sample.id)}"
+        if made.is_dir():
+            shutil.copytree(made, folder / place, symlinks=True)
+        records.append(with_placeholders(output, {str(made): place}))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_predictions(folder / f"{model.replace('/', '_')}_gta_workflow.json", records)
+    return []
 
 
 def write_predictions(path: Path, records: Sequence[Mapping[str, Json]]) -> None:

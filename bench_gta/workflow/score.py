@@ -6,27 +6,27 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from agentgauge.agent.dialect import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
 from agentgauge.core.text import looks_like_call
-from agentgauge.core.types import Json, Score
+from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_gta.workflow.data import categories_of
 from bench_gta.workflow.judge import RULES, ScoredTree, scored
-from bench_gta.workflow.metrics import THRESHOLD, calls_of, values_of
+from bench_gta.workflow.metrics import Thresholds, calls_of, values_of
 from bench_gta.workflow.prompts import NO_ANSWER, LeafVerdict, final_answer
 from bench_gta.workflow.tree import Value, leaves, parse
 
 SHOWN = 160  # characters of a requirement or of the judge's words in a line
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The scores, 0 to 10, at which a leaf and a root count as met."""
-
-    leaf: float = THRESHOLD
-    root: float = THRESHOLD
+def score_sample(
+    sample: Sample, output: Json | None, scoring: Scoring, similarity: str = "", *, thresholds: Thresholds
+) -> Score:
+    """Score the result of a case. No texts are compared: ``similarity`` changes nothing."""
+    if output is None:
+        return failed(sample.payload)
+    return score_output(sample.payload, output, thresholds, strict=scoring == "strict")
 
 
 def score_output(task: Mapping[str, Json], output: Json, thresholds: Thresholds, *, strict: bool) -> Score:

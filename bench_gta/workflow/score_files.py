@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.chat import ChatReply, ChatRequest, Message, Sampling
-from agentgauge.core.config import Config
+from agentgauge.core.chat import ChatReply, ChatRequest, Message
+from agentgauge.core.config import Config, load_config
 from agentgauge.core.errors import AgentGaugeError, DataProblem, ModelFault, UsageProblem
-from agentgauge.core.types import RUN_TOKEN, Json, Usage
+from agentgauge.core.types import RUN_TOKEN, Json, Scoring, Usage
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.presets import resolve
 from agentgauge.sandbox import scratch_folder
@@ -20,25 +20,20 @@ from bench_gta.atomic.data import check_key
 from bench_gta.workflow import data, prompts, run, tree
 from bench_gta.workflow.judge import (
     RULES,
-    UPSTREAM_TEMPERATURE,
+    USUAL,
     Delivery,
     Judge,
     ModelJudge,
     RulesJudge,
+    identity_of,
     scored,
     shown_file,
 )
 from bench_gta.workflow.judgements import USER, open_judgements
-from bench_gta.workflow.metrics import figures
+from bench_gta.workflow.metrics import Thresholds, figures
+from bench_gta.workflow.options import WorkflowOptions
 from bench_gta.workflow.rendering import flatten
-from bench_gta.workflow.score import Thresholds, detail, failed, run_result, score_output
-
-USUAL = Sampling(temperature=UPSTREAM_TEMPERATURE)
-
-
-def identity_of(fingerprint: str) -> list[str | float | None]:
-    """The identity of a judge model, besides its prompt, for the cache: runs and packs share it."""
-    return [fingerprint, USUAL.temperature]
+from bench_gta.workflow.score import detail, failed, run_result, score_output
 
 
 class ManagedJudge:
@@ -98,6 +93,15 @@ def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool =
         judgements=open_judgements(cache),
     )
     return made
+
+
+def score_files(
+    samples: Path | None, predictions: Path, *, scoring: Scoring, similarity: str, options: WorkflowOptions
+) -> Mapping[str, Any]:
+    """See ``score_predictions``; the judge is that of the options. ``similarity`` changes nothing."""
+    config, released = load_config(root=Path.cwd()), scoring == "parity"
+    made = make_judge(options.judge, votes=options.votes, cache=options.cache, released=released, config=config)
+    return score_predictions(samples, predictions, made, options.thresholds, strict=scoring == "strict")
 
 
 def score_predictions(

@@ -17,7 +17,7 @@ from pathlib import Path
 from agentgauge.agent.dialect import NO_ACTION, Action, Call, CallError, Finish
 from agentgauge.agent.loop import Exchange, shown
 from agentgauge.agent.model_json import read_json
-from agentgauge.core.capabilities import Agent, AgentTask, ToolUse
+from agentgauge.core.agents import Agent, AgentTask, ToolUse
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Message
 from agentgauge.core.errors import DataProblem

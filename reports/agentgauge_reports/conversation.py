@@ -16,12 +16,10 @@ from typing import Any, Generic, TypeVar
 
 from agentgauge.agent.model_json import read_json
 from agentgauge.agent.react import FINISH
-from agentgauge.core.capabilities import Oracle
 from agentgauge.core.chat import CaseKey, ChatRequest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import configure_tasks, known_tasks
 from agentgauge.core.types import Event, Json, Record
 from agentgauge.data.find import find_used_data, refuse_other_data
 from agentgauge.store import RunFolder
@@ -293,12 +291,11 @@ class Gold:
 
     @cached_property
     def _roots(self) -> Mapping[str, Path]:
-        """Task → its data. The tasks are configured as in the run."""
-        about = self._run.about
+        """Task → its data."""
+        about, tasks = self._run.about, self._run.tasks
         try:
-            configure_tasks(about["settings"]["options"])
-            roots, _ = find_used_data(about, Path.cwd())
-            refuse_other_data(RunFolder(self._run.path), about, roots)
+            roots, _ = find_used_data(tasks, about, Path.cwd())
+            refuse_other_data(tasks, RunFolder(self._run.path), about, roots)
         except UsageProblem as problem:
             self.note = f"the gold of the data set is left out: {problem}"
             return {}
@@ -311,11 +308,11 @@ class Gold:
 
     def _answered(self, record: Record) -> str:
         """What the oracle answers to the last request to the tested model."""
-        task = known_tasks().get(record.task)
+        task = self._run.tasks.get(record.task)
         events = record.transcript.events if record.transcript else ()
         models = [event for event in events if event.kind == "model"]
         asked = [turn for turn, event in enumerate(models) if not event.detail.get("role")]
-        if not isinstance(task, Oracle) or not asked or record.task not in self._roots:
+        if not (task and task.oracle) or not asked or record.task not in self._roots:
             return ""
         index, rows = self._index(task)
         if record.sample not in rows:
@@ -323,7 +320,7 @@ class Gold:
         sample = task.data.load(index, rows[record.sample], record.task)
         messages = tuple(models[asked[-1]].detail.get("messages", ()))
         key = CaseKey(record.task, record.sample, record.attempt, asked[-1])
-        reply = task.oracle(sample, ChatRequest(messages, case=key))
+        reply = task.oracle(sample, ChatRequest(messages, case=key), one_call=False)
         calls = [f"{call.name}({call.arguments})" for call in reply.tool_calls]
         return "\n".join([reply.text] * bool(reply.text) + calls)
 

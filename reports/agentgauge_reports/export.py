@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.placeholders import PathPlaceholders
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import configure_tasks, known_tasks
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 from agentgauge.data.find import find_data, find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
@@ -19,24 +18,26 @@ from agentgauge_reports.formats import empty_folder
 from agentgauge_reports.load import refuse_odd_files
 
 
-def export(run: Path, format: str, output: Path, data: str | None = None) -> tuple[list[Path], list[str]]:
+def export(
+    run: Path, format: str, output: Path, data: str | None = None, *, tasks: Registry
+) -> tuple[list[Path], list[str]]:
     """Write what a run has of the tasks of ``format`` below ``output``, further attempts in folders ``attempt-2`` and
-    so on.
+    so on. ``tasks``: all that are known.
 
     Returns the files written and notes about them, one sentence each. Raises UsageProblem.
     """
     folder = RunFolder(run)
     about = folder.read_json("run.json")
     settings = about["settings"]
-    configure_tasks(settings["options"])
-    roots, _ = find_data(data, Path.cwd()) if data else find_used_data(about, Path.cwd())
-    refuse_other_data(folder, about, roots)
+    tasks = tasks.configured(settings["options"])
+    roots, _ = find_data(tasks, data, Path.cwd()) if data else find_used_data(tasks, about, Path.cwd())
+    refuse_other_data(tasks, folder, about, roots)
     empty_folder(output)
     left_out: list[LeftOut] = []
     lines = folder.lines(left_out=left_out)
     notes = list(left_out_notes(run, left_out))
-    for task in known_tasks().values():
-        write = task.exporters().get(format) if isinstance(task, PredictionFiles) else None
+    for task in tasks:
+        write = task.files.exporters.get(format) if task.files else None
         if write is not None and task.name in roots:
             for attempt in sorted({case[2] for case in lines}):
                 place = output if attempt == 1 else output / f"attempt-{attempt}"

@@ -7,15 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from agentgauge.core.capabilities import (
-    Column,
-    CombinedScores,
-    Footnote,
-    Leaderboard,
-    PublishedRows,
-    headline_of,
-    presentation_of,
-)
+from agentgauge.core.published import Column, Footnote, Leaderboard
 from agentgauge.core.task import Task
 from agentgauge_reports.notices import mostly_broken, presentable
 
@@ -26,7 +18,7 @@ _SIGNS = "†‡§‖¶"
 def leaderboards_of(tasks: Sequence[Task]) -> list[Leaderboard]:
     """The published tables of one benchmark: the tables that its tasks define, else one for each edition of published
     rows. ``tasks``: some or all of its tasks."""
-    given = {board.title: board for task in tasks if isinstance(task, PublishedRows) for board in task.leaderboards()}
+    given = {board.title: board for task in tasks if task.published for board in task.published.leaderboards()}
     return list(given.values()) or [
         Leaderboard(edition, "", "", _columns(tasks), rows) for edition, rows in published_editions(tasks).items()
     ]
@@ -34,8 +26,9 @@ def leaderboards_of(tasks: Sequence[Task]) -> list[Leaderboard]:
 
 def _columns(tasks: Sequence[Task]) -> tuple[Column, ...]:
     """The published columns of all tasks, under the names that they have in published rows."""
-    shown = [(task, presentation_of(task)) for task in tasks]
-    named = [(one.leaderboard_columns.get(name, name), task, name) for task, one in shown for name in one.published]
+    named = [
+        (task.shown.leaderboard_columns.get(name, name), task, name) for task in tasks for name in task.shown.published
+    ]
     return tuple(Column(column, column, task.name, name) for column, task, name in named)
 
 
@@ -43,7 +36,7 @@ def published_editions(tasks: Sequence[Task]) -> dict[str, list[dict[str, Any]]]
     """The published rows by edition. The rows of one model from several tasks become one row."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for task in tasks:
-        for row in task.published_rows() if isinstance(task, PublishedRows) else ():
+        for row in task.published.rows if task.published else ():
             found.setdefault(row["edition"], {}).setdefault(row["model"], {}).update(row)
     return {edition: list(rows.values()) for edition, rows in found.items()}
 
@@ -184,7 +177,8 @@ def headline(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) 
     selected = [(name, score) for name, score in scores if not not_selected(score)]
     if selected:
         name, score = selected[-1]
-        of_all = tasks[0].combined_headline if isinstance(tasks[0], CombinedScores) and score is scores[-1][1] else ""
+        combined = tasks[0].combined
+        of_all = combined.headline if combined and score is scores[-1][1] else ""
         return Headline(of_all or name, score["value"], score.get("low"), score.get("high"), None, _lacks(score))
     found = task_headline(summary, tasks)
     is_part = found is not None and bool(scores) and len(tasks) > 1
@@ -198,19 +192,19 @@ def _lacks(score: Mapping[str, Any]) -> str:
 def headlines(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) -> list[Headline | None]:
     """The headline of a benchmark, and the second one if the benchmark names one."""
     task = leading(tasks)
-    second = _task_figure(summary, task, [presentation_of(task).second_headline])
+    second = _task_figure(summary, task, [task.shown.second_headline])
     return [headline(summary, benchmark, tasks), *([second] if second else [])]
 
 
 def leading(tasks: Sequence[Task]) -> Task:
-    """The first task that names its headline, else the first."""
-    return next((task for task in tasks if presentation_of(task).headline), tasks[0])
+    """The first task whose headline is not its first published column, else the first."""
+    return next((task for task in tasks if task.shown.headline != task.shown.published[0]), tasks[0])
 
 
 def task_headline(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Headline | None:
     """The figure of the leading task; None if most of its cases are broken."""
     task = leading(tasks)
-    return _task_figure(summary, task, [headline_of(task), *presentation_of(task).published])
+    return _task_figure(summary, task, [task.shown.headline, *task.shown.published])
 
 
 def _task_figure(summary: Mapping[str, Any], task: Task, wanted: Sequence[str]) -> Headline | None:

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
 from agentgauge.core.causes import owner_of
 from agentgauge.core.estimate import Z, student, wilson
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.presentation import BREAKS, FAULTS
+from agentgauge.core.registry import Registry
+from agentgauge.core.task import Task
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.load import UNFINISHED, Run
 
@@ -54,11 +55,11 @@ CAPABILITIES = (
 """The order in tables; other capabilities of tasks follow."""
 
 
-def known_capabilities() -> dict[str, tuple[CapabilityPart, ...]]:
-    """Capability → what it is made of: the skills of all announced tasks (``Presentation.skills``)."""
+def known_capabilities(tasks: Registry) -> dict[str, tuple[CapabilityPart, ...]]:
+    """Capability → what it is made of: the skills of all known tasks (``Presentation.skills``)."""
     found: dict[str, list[CapabilityPart]] = {name: [] for name in CAPABILITIES}
-    for task in known_tasks().values():
-        for name, keywords in presentation_of(task).skills.items():
+    for task in tasks:
+        for name, keywords in task.shown.skills.items():
             found.setdefault(name, []).append(CapabilityPart(task.name, frozenset(keywords)))
     return {name: tuple(parts) for name, parts in found.items()}
 
@@ -71,16 +72,16 @@ def capabilities(run: Run) -> dict[str, dict[str, Any]]:
     not count.
     """
     found: dict[str, dict[str, Any]] = {}
-    for name, parts in known_capabilities().items():
+    for name, parts in known_capabilities(run.tasks).items():
         cases = {part: list(filter(part.holds, run.by_task.get(part.task, ()))) for part in parts}
         if any(cases.values()):
             found[name] = _averaged({part: shares for part, own in cases.items() if (shares := _shares(own))})
     return found
 
 
-def capabilities_of(case: CaseOutline) -> list[str]:
+def capabilities_of(case: CaseOutline, tasks: Registry) -> list[str]:
     """The capabilities that a case is a part of."""
-    return [name for name, parts in known_capabilities().items() if any(part.holds(case) for part in parts)]
+    return [name for name, parts in known_capabilities(tasks).items() if any(part.holds(case) for part in parts)]
 
 
 def _shares(cases: Iterable[CaseOutline]) -> list[tuple[str, float]]:
@@ -186,26 +187,23 @@ TITLES: Mapping[str, str] = {**FAULTS, **BREAKS}
 """Name → words for a person, in the order of tables."""
 
 
-def kind_of(case: CaseOutline) -> str:
+def kind_of(case: CaseOutline, tasks: Registry) -> str:
     """The name of the kind of a wrong or broken case; empty for one that passed or is missing."""
+    task = tasks.get(case.task)
     if case.status == "broken":
-        return kind_of_cause(case.task, case.cause or "", case.error or "")
-    return kind_of_labels(case.task, case.score.labels if case.score else ()) if case.status == "wrong" else ""
+        return kind_of_cause(task, case.cause or "", case.error or "")
+    return kind_of_labels(task, case.score.labels if case.score else ()) if case.status == "wrong" else ""
 
 
-def kind_of_labels(task: str, labels: tuple[str, ...]) -> str:
-    """The kind of the first known label; ``other`` without one."""
-    known = _kinds_of_task(task)
+def kind_of_labels(task: Task | None, labels: tuple[str, ...]) -> str:
+    """The kind of the first known label; ``other`` without one. ``task``: None where it is not known."""
+    known = task.shown.kinds if task else {}
     found = (known.get(label, label) for label in labels)
     return next((kind for kind in found if kind in TITLES), "other")
 
 
-def kind_of_cause(task: str, cause: str, error: str) -> str:
-    """The kind of a broken case, as its task or else the table of causes has it."""
-    kind = _kinds_of_task(task).get(cause, "")
+def kind_of_cause(task: Task | None, cause: str, error: str) -> str:
+    """The kind of a broken case, as its task or else the table of causes has it. ``task``: None where it is not
+    known."""
+    kind = task.shown.kinds.get(cause, "") if task else ""
     return kind if kind in BREAKS else owner_of(cause, error)  # that of a label may have the same name
-
-
-def _kinds_of_task(task: str) -> Mapping[str, str]:
-    known = known_tasks().get(task)
-    return presentation_of(known).kinds if known else {}

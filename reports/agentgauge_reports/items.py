@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.registry import Registry
 from agentgauge_reports.load import UNFINISHED, Run, load_run
 from agentgauge_reports.text import fill
 
@@ -115,9 +116,9 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     return max(-1.0, min(1.0, both / math.sqrt(one * other)))
 
 
-def items(runs: Sequence[Path], *, as_json: bool = False) -> str:
+def items(runs: Sequence[Path], *, tasks: Registry, as_json: bool = False) -> str:
     """The health of the samples of the runs, as text or as JSON. Raises UsageProblem for runs on different data."""
-    loaded = [load_run(path, tolerant=True) for path in runs]
+    loaded = [load_run(path, tasks=tasks, tolerant=True) for path in runs]
     problems = [problem for run in loaded for problem in run.problems]
     _same_data(loaded)
     found = item_health(loaded)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from agentgauge.core.capabilities import Leaderboard, Prompts, PublishedRows, RealTools, Similarity, presentation_of
+from agentgauge.core.published import Leaderboard
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
 from agentgauge_reports.figures import is_part_of, leaderboards_of, number, our_figures, published_table
 from agentgauge_reports.notices import (
@@ -24,7 +24,7 @@ from agentgauge_reports.notices import (
 from agentgauge_reports.text import cost, markdown
 
 
-def leaderboard(summary: Mapping[str, Any]) -> str:
+def leaderboard(summary: Mapping[str, Any], known: Registry) -> str:
     """A Markdown page: for each benchmark the run's figures, and the published tables that have figures of its tasks,
     with the run's row if it is comparable."""
     model = model_title(summary["run"])
@@ -33,7 +33,7 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
         parts += [f"{lacking}.", ""]
     parts += [line for doubt in endpoint_doubts(summary) for line in (f"**{doubt}.**", "")]
     parts += [line for note in estimated_tokens(summary) for line in (f"{note}.", "")]
-    for benchmark, tasks in by_benchmark(summary).items():
+    for benchmark, tasks in by_benchmark(summary, known).items():
         parts += [f"## {benchmark}", "", *dict.fromkeys(_notes(summary, tasks)), ""]
         if combined := summary["capabilities"].get(benchmark, {}):
             parts += [*_combined(combined), ""]
@@ -88,11 +88,16 @@ def footnotes(printed: Mapping[str, Any]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def by_benchmark(summary: Mapping[str, Any]) -> dict[str, list[Task]]:
-    """The run's tasks by the title of their benchmark."""
+def tasks_of_run(summary: Mapping[str, Any], tasks: Registry) -> list[Task]:
+    """The run's own among all that are known. Raises UsageProblem for one that is not."""
+    return [tasks[name] for name in summary["tasks"]]
+
+
+def by_benchmark(summary: Mapping[str, Any], tasks: Registry) -> dict[str, list[Task]]:
+    """The run's tasks by the title of their benchmark. Raises UsageProblem for a task that is not known."""
     found: dict[str, list[Task]] = {}
-    for task in map(find_task, summary["tasks"]):
-        found.setdefault(presentation_of(task).benchmark, []).append(task)
+    for task in tasks_of_run(summary, tasks):
+        found.setdefault(task.shown.benchmark, []).append(task)
     return found
 
 
@@ -108,10 +113,9 @@ def figures(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, floa
 def our_columns(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, tuple[Task, str]]:
     """The leaderboard's columns for which the run has figures, each with its task and metric."""
     return {
-        shown.leaderboard_columns.get(name, name): (task, name)
+        task.shown.leaderboard_columns.get(name, name): (task, name)
         for task in tasks
-        for shown in [presentation_of(task)]
-        for name in shown.published
+        for name in task.shown.published
         if name in summary["tasks"][task.name]["metrics"]
     }
 
@@ -131,7 +135,7 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
         part = summary["tasks"][task.name]
         done = part["passed"] + part["wrong"]
         counts = f"{done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']} missing"
-        yield from (f"- **{doubt}.**" for doubt in presentation_of(task).doubts(part))
+        yield from (f"- **{doubt}.**" for doubt in task.shown.doubts(part))
         yield f"- `{task.name}`: {counts}."
         yield from (f"- {note}" for note in task_notes(task, part))
         yield from (f"- {note}" for note in wording_notes(task, summary["run"]))
@@ -142,7 +146,7 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
 
 def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
     """Notes for a reader of a task's row, one sentence each."""
-    found = list(presentation_of(task).notes(part["metrics"]))
+    found = list(task.shown.notes(part["metrics"]))
     if note := group_note(part.get("groups")):  # runs of earlier versions do not know which groups are whole
         found.append(f"{task.name}: {note}")
     for k, figure in part.get("pass", {}).get("pass@k", {}).items():
@@ -169,7 +173,7 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
 def wording_notes(task: Task, run: Mapping[str, Any]) -> list[str]:
     """What a reader of the task's published table must know of the run's prompts."""
     version = run.get("prompts", {}).get(task.name)  # a run that was put together from others may lack it
-    note = task.prompt_note(version, run["options"]) if isinstance(task, Prompts) and version else ""
+    note = task.prompts.note(version, run["options"]) if task.prompts and version else ""
     return [f"{task.name}: {note}"] if note else []
 
 
@@ -188,7 +192,7 @@ def not_comparable(summary: Mapping[str, Any], tasks: Iterable[Task]) -> dict[st
 
 
 def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Iterator[str]:
-    if not isinstance(task, PublishedRows):
+    if not (published := task.published):
         return
     if "agent" in run:
         yield "an agent program in the model's place"
@@ -197,16 +201,16 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
         yield "bundled samples instead of the official data"
     if broken := mostly_broken(part):
         yield broken
-    if isinstance(task, Similarity) and not task.comparable(part["similarity"]):
+    if task.similarity and not task.similarity.comparable(part["similarity"]):
         yield f"similarity {part['similarity']} instead of the published model"
-    if run["dialect"] in task.dialects and run["dialect"] not in task.published_dialects:  # others do not use it
-        yield f"dialect {run['dialect']} instead of {task.published_dialects[0]}"
+    if run["dialect"] in task.dialects and run["dialect"] not in published.dialects:  # others do not use it
+        yield f"dialect {run['dialect']} instead of {published.dialects[0]}"
     if run["scoring"] != "parity":
         yield "strict scoring"
-    if isinstance(task, RealTools):
+    if task.tools:
         yield from by_state(run["tools"], reasons=False)
-    yield from task.not_comparable(run["options"])
-    yield from task.not_official(data.get("differences", ()))
+    yield from published.not_comparable(run["options"])
+    yield from published.not_official(data.get("differences", ()))
     if data["left_out"]:
         yield f"{len(data['left_out'])} left out as invalid"
     left_out = part.get("not_applicable")
@@ -218,7 +222,7 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
 
 def is_comparable(summary: Mapping[str, Any], task: Task) -> bool:
     """Whether there are published rows, and this run's row is comparable with them."""
-    return isinstance(task, PublishedRows) and not not_comparable(summary, [task])
+    return task.published is not None and not not_comparable(summary, [task])
 
 
 def table(

@@ -17,7 +17,7 @@ from typing import Any
 
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.files import is_disk_full, open_plain
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.core.types import RUN_TOKEN, Record, Status, Usage
 from agentgauge.data.find import find_data, find_used_data
 from agentgauge.store import RunFolder
@@ -38,6 +38,7 @@ class Run:
     about: Mapping[str, Any]  # run.json
     summary: Mapping[str, Any]  # summary.json
     cases: tuple[CaseOutline, ...]
+    tasks: Registry  # all that are known, with the run's options
     problems: Sequence[str] = ()  # lines that could not be read, a sentence each
 
     @property
@@ -78,12 +79,15 @@ def load_run(
     plan: Iterable[CaseId] | None = None,
     outlines: Mapping[CaseId, CaseOutline] | None = None,
     *,
+    tasks: Registry,
     tolerant: bool = False,
 ) -> Run:
-    """Read a run's folder. ``plan`` and ``outlines``: of this run, if the caller has just read them.
+    """Read a run's folder. ``plan`` and ``outlines``: of this run, if the caller has just read them. ``tasks``: all
+    that are known.
 
-    Raises UsageProblem if the folder is no run folder, if the run was never summed up, and for a damaged record; with
-    ``tolerant`` a case with a damaged record counts as missing.
+    Raises UsageProblem if the folder is no run folder, if the run was never summed up, for an option's value that its
+    tasks do not accept any more, and for a damaged record; with ``tolerant`` a case with a damaged record counts as
+    missing.
     """
     problems: list[str] = []
     folder = RunFolder(path)
@@ -94,9 +98,10 @@ def load_run(
     planned = [
         found.pop(case) if case in found else CaseOutline(*case, "missing", (), None, Usage(), 0.0, 0.0)
         for case in (folder.plan() if plan is None else plan)
-        if case in found or not _is_own_test(case)  # pytest says which tests it did not run
+        if case in found or not _is_own_test(case, tasks)  # pytest says which tests it did not run
     ]
-    return Run(path, about, summary, (*planned, *found.values()), problems)
+    configured = tasks.configured(about["settings"]["options"])
+    return Run(path, about, summary, (*planned, *found.values()), configured, problems)
 
 
 @contextmanager
@@ -113,9 +118,9 @@ def computing(task: str, *runs: Path) -> Iterator[None]:
         ) from error
 
 
-def _is_own_test(case: CaseId) -> bool:
+def _is_own_test(case: CaseId, tasks: Registry) -> bool:
     """Whether a case is a test of a project's own."""
-    task = known_tasks().get(case[0])
+    task = tasks.get(case[0])
     return task is not None and task.data.in_run_folder
 
 
@@ -195,17 +200,17 @@ def refuse_odd_files(run: Path, folder: Path) -> None:
             raise UsageProblem(f"{path} is no file, but a pipe, socket or device; remove it")
 
 
-def shown_data(about: Mapping[str, Any]) -> tuple[dict[str, Path], str]:
+def shown_data(about: Mapping[str, Any], tasks: Registry) -> tuple[dict[str, Path], str]:
     """Task → the data whose files a report may show, and a sentence if some are left out.
 
     ``about``: a run's run.json. That it names a folder is no reason to show files from there: it must be the bundled
     data, or lie where official data is looked for.
     """
     try:
-        used, _ = find_used_data(about, Path.cwd())
+        used, _ = find_used_data(tasks, about, Path.cwd())
     except AgentGaugeError as problem:
         return {}, f"Files of the data set are not shown: {problem}."
-    known = [find_data(data, Path.cwd())[0] for data in ("auto", "mini")]
+    known = [find_data(tasks, data, Path.cwd())[0] for data in ("auto", "mini")]
     allowed = {(name, root.resolve()) for roots in known for name, root in roots.items()}
     roots = {name: root for name, root in used.items() if (name, root.resolve()) in allowed}
     if others := sorted({str(root) for name, root in used.items() if name not in roots}):

@@ -11,11 +11,11 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import options_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import open_plain
 from agentgauge.core.index import Index
-from agentgauge.core.task_registry import configure_tasks, find_task
+from agentgauge.core.registry import Registry
+from agentgauge.core.task import Task
 from agentgauge.core.text import digest
 from agentgauge.core.tools import not_ready, united, without_devices
 from agentgauge.data.find import find_data, find_used_data
@@ -55,12 +55,12 @@ class ShardFolder:
         return place
 
 
-def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str, Any]:
+def merge(runs: Sequence[Path], out: Path, data: str | None = None, *, tasks: Registry) -> dict[str, Any]:
     """Write the run folder ``out`` from shards of one run, and return its summary.
 
     A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: the
-    folder of the data set, if it has moved since the first shard. Raises UsageProblem, with the difference, for runs
-    that differ in settings, and where a shard of a plan (``--shard``) is missing.
+    folder of the data set, if it has moved since the first shard. ``tasks``: all that are known. Raises UsageProblem,
+    with the difference, for runs that differ in settings, and where a shard of a plan (``--shard``) is missing.
     """
     with ExitStack() as stack:
         for path in dict.fromkeys(path.resolve() for path in runs):
@@ -71,12 +71,14 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
             hold = stack.enter_context(FolderLock(out))
         except OSError as error:
             raise UsageProblem(f"{out} cannot be made ({error.strerror}); name another folder") from None
-        return _merge(shards, RunFolder(out), hold, data)
+        return _merge(shards, RunFolder(out), hold, data, tasks)
 
 
-def _merge(shards: Sequence[ShardFolder], target: RunFolder, hold: FolderLock, data: str | None) -> dict[str, Any]:
+def _merge(
+    shards: Sequence[ShardFolder], target: RunFolder, hold: FolderLock, data: str | None, tasks: Registry
+) -> dict[str, Any]:
     for other in shards[1:]:
-        if found := next(_differences(shards[0], other), None):
+        if found := next(_differences(shards[0], other, tasks), None):
             raise UsageProblem(
                 f"{shards[0].folder.path} and {other.folder.path} are not shards of one run: {found}; merge runs that"
                 " agree"
@@ -85,13 +87,14 @@ def _merge(shards: Sequence[ShardFolder], target: RunFolder, hold: FolderLock, d
     if not hold.is_alone:
         raise UsageProblem(f"{target.path} holds files already; name an empty folder or a new one")
     settings = shards[0].about["settings"]
-    configure_tasks(settings["options"])
+    tasks = tasks.configured(settings["options"])
     united = {**shards[0].about, "data": _data(shards)}
-    roots, _ = find_data(data, Path.cwd()) if data else find_used_data(united, Path.cwd())
-    about = _about(shards)
-    indices = _indices(shards, about["data"], roots)
-    for name in filter(_has_planned_samples, indices):
-        about["data"][name] = {**about["data"][name], "samples": len(indices[name].rows)}
+    roots, _ = find_data(tasks, data, Path.cwd()) if data else find_used_data(tasks, united, Path.cwd())
+    about = _about(shards, tasks)
+    indices = _indices(shards, about["data"], roots, tasks)
+    for name, index in indices.items():
+        if _has_planned_samples(tasks[name]):
+            about["data"][name] = {**about["data"][name], "samples": len(index.rows)}
     plan = _plan(shards, indices)
     outlines = [shard.folder.own_outlines() for shard in shards]
     target.create()
@@ -103,6 +106,7 @@ def _merge(shards: Sequence[ShardFolder], target: RunFolder, hold: FolderLock, d
         target,
         list(plan),
         {outline.id: outline for outline in target.outlines()},
+        tasks=tasks,
         about=about,
         index_of=lambda task: indices[task.name],
         scoring=settings["scoring"],
@@ -111,12 +115,14 @@ def _merge(shards: Sequence[ShardFolder], target: RunFolder, hold: FolderLock, d
     )
 
 
-def _differences(one: ShardFolder, other: ShardFolder) -> Iterator[str]:
+def _differences(one: ShardFolder, other: ShardFolder, known: Registry) -> Iterator[str]:
     """What keeps two runs from being shards of one, a phrase each."""
     a, b = one.summary["run"], other.summary["run"]
     pairs = [(key, a[key], b[key]) for key in SAME]
     for key in SAME_BY_NAME:
-        common = [name for name in a[key] if name in b[key] and not (key == "data" and _has_planned_samples(name))]
+        common = [
+            name for name in a[key] if name in b[key] and not (key == "data" and _has_planned_samples(known[name]))
+        ]
         pairs += [(f"{key} of {name}", a[key][name], b[key][name]) for name in common]
     tasks = [name for name in one.summary["tasks"] if name in other.summary["tasks"]]
     parts, others = one.summary["tasks"], other.summary["tasks"]
@@ -133,11 +139,11 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else text[:200] + "..."
 
 
-def _about(shards: Sequence[ShardFolder]) -> dict[str, Any]:
+def _about(shards: Sequence[ShardFolder], known: Registry) -> dict[str, Any]:
     """The ``run`` of the summary: what every shard says, and the union of what is listed by task and by tool."""
     about = dict(shards[0].summary["run"])
     tasks = _tasks(shards)
-    options = [option.name for task in tasks for option in options_of(find_task(task))]
+    options = [option.name for task in tasks for option in known[task].options]
     for key, names in (("data", tasks), ("prompts", tasks), ("options", options)):
         united = {name: value for shard in shards for name, value in shard.summary["run"][key].items()}
         about[key] = {name: united[name] for name in dict.fromkeys([*names, *united]) if name in united}
@@ -175,28 +181,30 @@ def _tasks(shards: Sequence[ShardFolder]) -> list[str]:
         return list(dict.fromkeys(task for order in orders for task in order))
 
 
-def _has_planned_samples(task: str) -> bool:
+def _has_planned_samples(task: Task) -> bool:
     """Whether the samples of a task are what its run has planned, as a project's own tests are."""
-    return find_task(task).data.in_run_folder
+    return task.data.in_run_folder
 
 
-def _united(shards: Sequence[ShardFolder], task: str) -> Index:
+def _united(shards: Sequence[ShardFolder], task: Task) -> Index:
     """What the shards have planned of a task, in their order."""
-    found = [find_task(task).data.index(shard.folder.path) for shard in shards]
+    found = [task.data.index(shard.folder.path) for shard in shards]
     rows = {row.id: row for index in found for row in index.rows}
     return replace(found[0], rows=tuple(replace(row, position=place) for place, row in enumerate(rows.values())))
 
 
-def _indices(shards: Sequence[ShardFolder], about: Mapping[str, Any], roots: Mapping[str, Path]) -> dict[str, Index]:
+def _indices(
+    shards: Sequence[ShardFolder], about: Mapping[str, Any], roots: Mapping[str, Path], tasks: Registry
+) -> dict[str, Index]:
     """The data that the shards used. Raises UsageProblem where it is not there, or is another by now."""
     indices = {}
     for name, index in about.items():
-        if _has_planned_samples(name):
-            indices[name] = _united(shards, name)
+        if _has_planned_samples(tasks[name]):
+            indices[name] = _united(shards, tasks[name])
             continue
         if name not in roots:
             raise UsageProblem(f"the data of {name} is not found; give --data as in the runs")
-        indices[name] = find_task(name).data.index(roots[name])
+        indices[name] = tasks[name].data.index(roots[name])
         if indices[name].fingerprint != index["fingerprint"]:
             raise UsageProblem(
                 f"{roots[name]} holds other data of {name} than the runs used; give --data as in the runs"

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import SAME, presentation_of
+from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import TESTED, add_counts, limit_words
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task_options import SAME
 from agentgauge.model.names import denies
 from agentgauge.model.usage import BYTES_PER_TOKEN
 
@@ -51,11 +51,9 @@ def alarm(summary: Summary) -> str:
     return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {listed}. Fix the cause{why}, then run these cases again."
 
 
-def doubts(summary: Summary) -> list[str]:
+def doubts(summary: Summary, tasks: Registry) -> list[str]:
     """Why figures say less than they seem to: what must be read before them."""
-    found = [
-        doubt for name, part in summary["tasks"].items() for doubt in presentation_of(find_task(name)).doubts(part)
-    ]
+    found = [doubt for name, part in summary["tasks"].items() for doubt in tasks[name].shown.doubts(part)]
     return [*endpoint_doubts(summary), *found]
 
 

@@ -10,11 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import TESTED
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Event, Record
 from agentgauge.store.jsonl import UNREADABLE, CaseId, CaseOutline
 from agentgauge_reports.grouping import kind_of
@@ -28,9 +27,10 @@ from agentgauge_reports.run import by_name
 class RunMetrics(RowTable[MetricResult]):
     """The figures of a run. ``metrics["wild.Task"]`` is one of them; iterating gives all."""
 
-    def __init__(self, summary: Mapping[str, Any]) -> None:
-        """``summary``: the content of summary.json."""
-        self._found = {one.key: one for one in _figures(summary)}
+    def __init__(self, summary: Mapping[str, Any], tasks: Registry) -> None:
+        """``summary``: the content of summary.json. ``tasks``: all that are known. Raises UsageProblem for a task that
+        is not."""
+        self._found = {one.key: one for one in _figures(summary, tasks)}
         super().__init__(MetricResult, self._found.values)
 
     def __getitem__(self, key: str) -> MetricResult:
@@ -50,26 +50,25 @@ class RunMetrics(RowTable[MetricResult]):
         return len(self._found)
 
 
-def _figures(summary: Mapping[str, Any]) -> Iterator[MetricResult]:
+def _figures(summary: Mapping[str, Any], tasks: Registry) -> Iterator[MetricResult]:
     for name, part in summary["tasks"].items():
-        task = find_task(name)
         for metric, figure in (part["metrics"] | by_name(part)).items():
-            yield _task_metric(task, part, metric, figure, limit_of(summary, [name]))
+            yield _task_metric(tasks[name], part, metric, figure, limit_of(summary, [name]))
     for benchmark, parts in summary["capabilities"].items():
-        limit = limit_of(summary, [task.name for task in by_benchmark(summary)[benchmark]])
+        limit = limit_of(summary, [task.name for task in by_benchmark(summary, tasks)[benchmark]])
         for group, scores in parts.items():
             for score, figure in scores.items():
                 yield _combined_metric(benchmark, f"{group}.{score}", figure, limit)
 
 
 def _task_metric(task: Task, part: Mapping[str, Any], name: str, figure: Mapping[str, Any], limit: str) -> MetricResult:
-    shown = presentation_of(task)
+    shown = task.shown
     return MetricResult(
         key=f"{task.name}.{name}",
         benchmark=shown.benchmark,
         task=task.name,
         name=name,
-        is_headline=name == headline_of(task),
+        is_headline=name == shown.headline,
         is_count=name in shown.counts,
         is_comparable=part.get("comparable", False),
         limit=limit,
@@ -100,12 +99,14 @@ _NUMBERS = ("value", "low", "high", "n", "broken", "value_clean", "low_clean", "
 # -- the run
 
 
-def read_run(folder: str | PathLike[str]) -> FinishedRun:
+def read_run(folder: str | PathLike[str], tasks: Registry | None = None) -> FinishedRun:
     """Read a finished run: its figures and, in outline, its cases. Transcripts are read while ``calls`` is iterated.
+    ``tasks``: all that are known (default: those of all installed packages).
 
-    Raises UsageProblem if the folder holds no finished run, and for a damaged record.
+    Raises UsageProblem if the folder holds no finished run, for a run of a task that is not known, and for a damaged
+    record.
     """
-    return FinishedRun(load_run(Path(folder)))
+    return FinishedRun(load_run(Path(folder), tasks=tasks or Registry.installed()))
 
 
 class FinishedRun:
@@ -123,8 +124,9 @@ class FinishedRun:
         self.model = run.model
         self.summary: Mapping[str, Any] = run.summary  # what summary.json holds
         self.about: Mapping[str, Any] = run.about  # what run.json holds
-        self.metrics = RunMetrics(run.summary)
-        self.samples = RowList(SampleResult, len(run.cases), lambda place: _sample(run.cases[place]))
+        self.tasks = run.tasks  # all that are known, with the run's options
+        self.metrics = RunMetrics(run.summary, run.tasks)
+        self.samples = RowList(SampleResult, len(run.cases), lambda place: _sample(run.cases[place], run.tasks))
         self.calls: RowTable[CallResult] = RowTable(CallResult, self._calls)
 
     def __repr__(self) -> str:
@@ -178,7 +180,7 @@ def _unreadable(case: CaseOutline, error: Exception) -> UsageProblem:
     )
 
 
-def _sample(case: CaseOutline) -> SampleResult:
+def _sample(case: CaseOutline, tasks: Registry) -> SampleResult:
     ended = case.status in ("passed", "wrong")
     return SampleResult(
         task=case.task,
@@ -187,7 +189,7 @@ def _sample(case: CaseOutline) -> SampleResult:
         status=case.status,
         passed=case.status == "passed" if ended else None,
         labels=case.score.labels if case.score else (),
-        kind=kind_of(case),
+        kind=kind_of(case, tasks),
         tags=case.tags,
         values=case.score.values if case.score else {},
         group=case.score.group if case.score else "",
@@ -269,16 +271,23 @@ class Comparison(RowList[FigureDifference]):
         super().__init__(FigureDifference, len(rows), rows.__getitem__)
 
 
-def compare(first: FinishedRun | str | PathLike[str], *others: FinishedRun | str | PathLike[str]) -> Comparison:
-    """Compare runs with the first of them, as ``agentgauge compare`` does: runs, or their folders.
+def compare(
+    first: FinishedRun | str | PathLike[str],
+    *others: FinishedRun | str | PathLike[str],
+    tasks: Registry | None = None,
+) -> Comparison:
+    """Compare runs with the first of them, as ``agentgauge compare`` does: runs, or their folders. ``tasks``: all that
+    are known (default: those of the first run that has been read, else those of all installed packages).
 
     Raises UsageProblem for fewer than two runs, more than 26, a folder that is no finished run, and runs without a
     common task.
     """
     from agentgauge_reports.comparison import compare as compare_folders
 
-    folders = [run.path if isinstance(run, FinishedRun) else Path(run) for run in (first, *others)]
-    return Comparison(compare_folders(folders, Path()))
+    runs = (first, *others)
+    folders = [run.path if isinstance(run, FinishedRun) else Path(run) for run in runs]
+    known = tasks or next((run.tasks for run in runs if isinstance(run, FinishedRun)), None) or Registry.installed()
+    return Comparison(compare_folders(folders, Path(), known))
 
 
 def _differences(found: Mapping[str, Any]) -> Iterator[FigureDifference]:

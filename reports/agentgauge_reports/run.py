@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import replace
 from typing import Any
 
-from agentgauge.core.capabilities import Breakdowns, CombinedScores, Pictures, headline_of, presentation_of
 from agentgauge.core.estimate import MetricFormula, Values, by_sample, estimate, kinds, part_in
 from agentgauge.core.index import Row
+from agentgauge.core.presentation import CombinedScores
+from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import TESTED, add_counts, add_observed
 from agentgauge.core.task import DataSource, Task
-from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Metric, Score, Scoring, Usage
 from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
@@ -33,6 +33,7 @@ def sum_up(
     plan: Sequence[CaseId],
     outlines: Mapping[CaseId, CaseOutline],
     *,
+    tasks: Registry,
     about: Mapping[str, Any],
     index_of: Callable[[Task], Any],
     scoring: Scoring,
@@ -41,38 +42,36 @@ def sum_up(
 ) -> dict[str, Any]:
     """Write the files of a run besides its records. Returns the summary.
 
-    ``why_missing``: why planned cases were not attempted, if any were not; empty where that is not known. ``about``
-    describes the run and holds nothing that differs between two equal runs, so that their summaries are the same to
-    the byte, apart from ``usage.seconds`` and ``usage.times``.
+    ``tasks``: all that are known, with the run's options. ``why_missing``: why planned cases were not attempted, if any
+    were not; empty where that is not known. ``about`` describes the run and holds nothing that differs between two
+    equal runs, so that their summaries are the same to the byte, apart from ``usage.seconds`` and ``usage.times``.
     """
     planned = {name for name, _, _ in plan}
-    tasks = {}
-    for name in known_tasks():  # in the order of the tables
-        if name in planned:
-            task = find_task(name)
+    parts = {}
+    for task in tasks:  # in the order of the tables
+        if (name := task.name) in planned:
             cases = [case for case in plan if case[0] == name]
             with computing(name, folder.path):
                 part = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
-            tasks[name] = _without_pictures(task, part, about.get("not_applicable", {}).get(name))
+            parts[name] = _without_pictures(task, part, about.get("not_applicable", {}).get(name))
     summary: dict[str, Any] = {
         "run": dict(about),
-        "tasks": tasks,
-        "capabilities": _combined(tasks),
+        "tasks": parts,
+        "capabilities": _combined(parts, tasks),
         "usage": _usage(outlines.values(), folder.outside_usage()),
     }
     if observed := add_observed(outline.observed for outline in outlines.values()):
         summary["observed"] = dict(sorted(observed.items()))
         if others := observed.get(TESTED, {}).get("denied"):
-            summary["run"]["answered_by"] = _answered_by(others, summary["tasks"].values())
-    if found := doubts(summary):
+            summary["run"]["answered_by"] = _answered_by(others, parts.values())
+    if found := doubts(summary, tasks):
         summary = {"doubts": found, **summary}
-    if why_missing and any(part["missing"] for part in tasks.values()):
+    if why_missing and any(part["missing"] for part in parts.values()):
         summary["why_missing"] = why_missing
-    for name, part in tasks.items():
-        task = find_task(name)
-        part["comparable"] = is_comparable(summary, task)
+    for name, part in parts.items():
+        part["comparable"] = is_comparable(summary, tasks[name])
     folder.write_json("summary.json", summary)
-    (folder.path / "leaderboard.md").write_text(leaderboard(summary), encoding="utf-8", errors="replace")
+    (folder.path / "leaderboard.md").write_text(leaderboard(summary, tasks), encoding="utf-8", errors="replace")
     return summary
 
 
@@ -87,33 +86,34 @@ def _answered_by(others: Mapping[str, int], parts: Iterable[Mapping[str, Any]]) 
 def _without_pictures(task: Task, part: dict[str, Any], left_out: Mapping[str, Any] | None) -> dict[str, Any]:
     """A task's part of the summary. Where cases with pictures are not applicable (``left_out``), figures that need them
     have no value."""
-    if left_out is None or not isinstance(task, Pictures):
+    if left_out is None or not task.pictures:
         return part
+    without = task.pictures.without
     metrics = {
-        name: figure if name in task.without_pictures else {**figure, **{end: None for end in figure if end in _ENDS}}
+        name: figure if name in without else {**figure, **{end: None for end in figure if end in _ENDS}}
         for name, figure in part["metrics"].items()
     }
     return {**part, "metrics": metrics, "not_applicable": left_out}
 
 
-def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+def _combined(parts: Mapping[str, Mapping[str, Any]], tasks: Registry) -> dict[str, dict[str, dict[str, Any]]]:
     """What benchmarks make of several tasks' headlines, by benchmark; those that make nothing are left out."""
     by_benchmark: dict[str, dict[str, Mapping[str, Any]]] = {}
-    blind = {name for name, part in tasks.items() if "not_applicable" in part}
-    ran = {name for name, part in tasks.items() if part["missing"] < part["planned"]} - blind
-    for name, part in tasks.items():
-        task = find_task(name)
-        figure = NONE if mostly_broken(part) else part["metrics"][headline_of(task)]
-        by_benchmark.setdefault(presentation_of(task).benchmark, {})[name] = figure
+    blind = {name for name, part in parts.items() if "not_applicable" in part}
+    ran = {name for name, part in parts.items() if part["missing"] < part["planned"]} - blind
+    for name, part in parts.items():
+        shown = tasks[name].shown
+        figure = NONE if mostly_broken(part) else part["metrics"][shown.headline]
+        by_benchmark.setdefault(shown.benchmark, {})[name] = figure
     return {
-        benchmark: _combine(task, headlines, ran, blind)
+        benchmark: _combine(scores, headlines, ran, blind)
         for benchmark, headlines in by_benchmark.items()
-        if isinstance(task := find_task(next(iter(headlines))), CombinedScores)
+        if (scores := tasks[next(iter(headlines))].combined)
     }
 
 
 def _combine(
-    task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]], ran: Collection[str], blind: Collection[str]
+    scores: CombinedScores, headlines: Mapping[str, Mapping[str, Any]], ran: Collection[str], blind: Collection[str]
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """``CombinedScores.combine`` with 95 % intervals. A combined score is a weighted mean of disjoint tasks. ``ran``:
     the tasks of which a case was attempted and all are applicable; ``blind``: those with cases that are not.
@@ -122,19 +122,19 @@ def _combine(
     and Donner 2008).
     """
     values = {name: metric["value"] for name, metric in headlines.items()}
-    combined = task.combine(values)
+    combined = scores.combine(values)
     for key, tasks in (("without_figure", ran), ("not_applicable", blind)):
         found = {name for name, value in values.items() if value is None and name in tasks}
         found |= {name.rpartition(".")[2] for name in found}
-        for score in (score for scores in combined.values() for score in scores.values()):
+        for score in (score for made in combined.values() for score in made.values()):
             if without := [name for name in score["missing"] if name in found]:
                 score[key] = without
     for end in ("low", "high"):
         ends = {name: metric[end] for name, metric in headlines.items() if metric["value"] is not None}
-        moved = {name: task.combine({**values, name: at}) for name, at in ends.items() if at is not None}
-        unknown = [task.combine({**values, name: values[name] + 1}) for name, at in ends.items() if at is None]
-        for part, scores in combined.items():
-            for name, score in scores.items():
+        moved = {name: scores.combine({**values, name: at}) for name, at in ends.items() if at is not None}
+        unknown = [scores.combine({**values, name: values[name] + 1}) for name, at in ends.items() if at is None]
+        for part, made in combined.items():
+            for name, score in made.items():
                 score[end] = None
                 value = score["value"]
                 if value is None or any(other[part][name]["value"] != value for other in unknown):
@@ -176,7 +176,7 @@ def summarise(
     most = max((attempt for _, _, attempt in cases), default=1)
     whole = len({score.group for score in counted.values()} - incomplete)
     groups = _groups_part(task.data.group, over_groups, whole, incomplete)
-    tables = task.breakdowns(_one_per_sample(counted), scoring) if isinstance(task, Breakdowns) else ()
+    tables = task.breakdowns(_one_per_sample(counted), scoring) if task.breakdowns else ()
     return {
         "planned": len(cases),
         **{status: counts[status] for status in ("passed", "wrong", "broken", "missing")},

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.run.progress import short_count
 from agentgauge.store import RunFolder
@@ -34,10 +35,10 @@ Headlines = Mapping[str, Mapping[str, Headline | None]]
 """Benchmark → name of a run → headline figure."""
 
 
-def headlines_of_runs(summaries: Summaries) -> dict[str, dict[str, Headline | None]]:
+def headlines_of_runs(summaries: Summaries, known: Registry) -> dict[str, dict[str, Headline | None]]:
     found: dict[str, dict[str, Headline | None]] = {}
     for name, summary in summaries.items():
-        for benchmark, tasks in by_benchmark(summary).items():
+        for benchmark, tasks in by_benchmark(summary, known).items():
             found.setdefault(benchmark, {})[name] = headline(summary, benchmark, tasks)
     return found
 
@@ -48,11 +49,11 @@ def ranked(figures: Mapping[str, Headline | None]) -> list[str]:
     return [*sorted(values, key=lambda name: -values[name]), *(name for name in figures if name not in values)]
 
 
-def overview_of_runs(summaries: Summaries, width: int = WIDTH) -> list[str]:
+def overview_of_runs(summaries: Summaries, tasks: Registry, width: int = WIDTH) -> list[str]:
     """A row for each run: the headline figure of each benchmark with its interval, broken cases, missing ones if
     there are any, tokens, US dollars. Runs are in the order of the first benchmark; intervals are left out where they
     do not fit."""
-    found = headlines_of_runs(summaries)
+    found = headlines_of_runs(summaries, tasks)
     names = list(dict.fromkeys(name for figures in found.values() for name in ranked(figures)))
     for with_intervals in (True, False):
         lines = list(aligned(_rows(summaries, found, names, with_intervals=with_intervals)))
@@ -86,13 +87,13 @@ def _cost(usage: Mapping[str, Any]) -> str:
     return f"{dollars(usage['usd'])}{saved}" if usage["usd"] or saved else ""
 
 
-def joint_leaderboard(summaries: Summaries) -> str:
+def joint_leaderboard(summaries: Summaries, known: Registry) -> str:
     """A Markdown page with the rows of all runs beside the published ones, a section for each benchmark."""
     parts = [f"# {', '.join(summaries)}", ""]
     if notes := list(_notes_of_runs(summaries)):
         parts += [*notes, ""]
-    for benchmark, of_runs in headlines_of_runs(summaries).items():
-        tasks = {name: by_benchmark(summaries[name])[benchmark] for name in ranked(of_runs)}
+    for benchmark, of_runs in headlines_of_runs(summaries, known).items():
+        tasks = {name: by_benchmark(summaries[name], known)[benchmark] for name in ranked(of_runs)}
         boards = {
             board.title: board for name, own in tasks.items() for board in boards_of(summaries[name], benchmark, own)
         }
@@ -164,7 +165,7 @@ COMPARISON, LEADERBOARD = "comparison.html", "leaderboard.md"
 """Files in the folder of the runs."""
 
 
-def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[str]:
+def end_of(parent: Path, names: Sequence[str], tasks: Registry, width: int = WIDTH) -> Iterator[str]:
     """Write one comparison and one leaderboard of the runs ``names`` below ``parent``. Yields lines for the terminal.
 
     Runs without a summary are in neither. Raises OSError.
@@ -174,9 +175,9 @@ def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[s
     if not summaries:
         return
     yield ""
-    yield from overview_of_runs(summaries, width)
+    yield from overview_of_runs(summaries, tasks, width)
     for name, summary in summaries.items():
-        for why in uncounted(summary):
+        for why in uncounted(summary, tasks):
             yield from fill("", f"{name}: {why}", width, hanging="  ")
     gates = [
         (name, "fails" if gate["problem"] else "holds", gate["problem"] or gate["text"])
@@ -186,14 +187,15 @@ def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[s
     if gates:
         yield ""
         yield from aligned([("run", "gate", ""), *gates], left=(0, 1, 2))
-    (parent / LEADERBOARD).write_text(joint_leaderboard(summaries), encoding="utf-8", errors="replace")
+    (parent / LEADERBOARD).write_text(joint_leaderboard(summaries, tasks), encoding="utf-8", errors="replace")
     written = [LEADERBOARD]
     yield ""
     try:
         if len(ended) == 1:
             raise UsageProblem(f"only {ended[0]} has results to compare")
         shown = [parent / name for name in ended[: len(LETTERS)]]
-        (parent / COMPARISON).write_text(comparison(shown, "html", parent), encoding="utf-8", errors="replace")
+        page = comparison(shown, "html", parent, tasks)
+        (parent / COMPARISON).write_text(page, encoding="utf-8", errors="replace")
         written.insert(0, COMPARISON)
     except UsageProblem as problem:
         yield f"no {COMPARISON}: {problem}"

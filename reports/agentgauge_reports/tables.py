@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import Breakdown, Cell, Leaderboard, presentation_of
+from agentgauge.core.presentation import Breakdown, Cell
+from agentgauge.core.published import Leaderboard
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.figures import leaderboards_of, number, our_figures, published_table
 from agentgauge_reports.grouping import passed_by_keyword
-from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable
+from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable, tasks_of_run
 from agentgauge_reports.load import Omitted, Run, load_run
 from agentgauge_reports.notices import limit_of, model_title, named, presentable
 from agentgauge_reports.rows import write_rows
@@ -24,7 +25,7 @@ from agentgauge_reports.text import markdown
 def task_tables(task: Task, figures: Mapping[str, Any], cases: Iterable[CaseOutline]) -> Iterator[Breakdown]:
     """``figures``: the task's part of ``summary.json``, as far as it may be shown. A run with several attempts has a
     table of attempts; a task whose keywords distinguish samples has a table of keywords."""
-    shown = presentation_of(task)
+    shown = task.shown
     part = "" if shown.title == shown.benchmark else f", {shown.title}"
     metrics = figures["metrics"]
     if metrics:
@@ -93,17 +94,18 @@ PrintedTable = Mapping[str, Any]
 """A published table with a row of ours, or a breakdown: see ``tables_of`` and ``breakdowns_of``."""
 
 
-def rows(run: Path, kind: str, *, omitted: Omitted | None = None) -> str:
+def rows(run: Path, kind: str, *, tasks: Registry, omitted: Omitted | None = None) -> str:
     """The published tables that the run has a figure of, the tables that every task has, and the breakdowns; as ``md``,
     ``csv`` or ``json``.
 
-    CSV has one block a table, with a line of names each and an empty line between. ``omitted`` collects records that
-    cannot be read. Raises UsageProblem for a folder without a finished run.
+    CSV has one block a table, with a line of names each and an empty line between. ``tasks``: all that are known.
+    ``omitted`` collects records that cannot be read. Raises UsageProblem for a folder without a finished run.
     """
-    loaded = load_run(run, tolerant=True)
+    loaded = load_run(run, tasks=tasks, tolerant=True)
     if omitted:
         omitted.problems += loaded.problems
-    tables, breakdowns = tables_of(loaded.summary), [*tables_of_tasks(loaded), *breakdowns_of(loaded.summary)]
+    tables = tables_of(loaded.summary, loaded.tasks)
+    breakdowns = [*tables_of_tasks(loaded), *breakdowns_of(loaded.summary, loaded.tasks)]
     if kind == "json":
         return json.dumps([*tables, *breakdowns], indent=2, ensure_ascii=False)
     if kind == "csv":
@@ -112,7 +114,7 @@ def rows(run: Path, kind: str, *, omitted: Omitted | None = None) -> str:
     return markdown(lines + [line for table in breakdowns for line in _breakdown_markdown(table)]).rstrip("\n")
 
 
-def tables_of(summary: Mapping[str, Any]) -> list[PrintedTable]:
+def tables_of(summary: Mapping[str, Any], known: Registry) -> list[PrintedTable]:
     """Each published table, in the shape of ``published_table``, with ``"benchmark"`` and ``"not_comparable"``; the
     first row is the run's.
 
@@ -120,22 +122,25 @@ def tables_of(summary: Mapping[str, Any]) -> list[PrintedTable]:
     the published unit: per cent, but Root Score, which is 0 to 10.
     """
     return [
-        _table(published, benchmark, summary, ours)
-        for benchmark, tasks in by_benchmark(summary).items()
+        _table(published, benchmark, tasks, summary, ours)
+        for benchmark, tasks in by_benchmark(summary, known).items()
         for published in leaderboards_of(tasks)
         if (ours := our_figures(published, benchmark, summary))
     ]
 
 
 def _table(
-    published: Leaderboard, benchmark: str, summary: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]
+    published: Leaderboard,
+    benchmark: str,
+    tasks: Sequence[Task],
+    summary: Mapping[str, Any],
+    ours: Mapping[str, Mapping[str, Any]],
 ) -> PrintedTable:
     printed = published_table(published)
-    names = [task.name for task in by_benchmark(summary)[benchmark]]
     our_row = {
         "model": model_title(summary["run"]),
         "this_run": True,
-        "limit": limit_of(summary, names),
+        "limit": limit_of(summary, [task.name for task in tasks]),
         "values": {name: _rounded(ours[name]["value"]) if name in ours else None for name in printed["columns"]},
         "marks": {},
         "intervals": {
@@ -145,30 +150,29 @@ def _table(
     return {
         "benchmark": benchmark,
         **printed,
-        "not_comparable": _reasons(published, benchmark, summary),
+        "not_comparable": _reasons(published, benchmark, tasks, summary),
         "rows": [our_row, *printed["rows"]],
     }
 
 
-def _reasons(published: Leaderboard, benchmark: str, summary: Mapping[str, Any]) -> list[str]:
+def _reasons(published: Leaderboard, benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) -> list[str]:
     """Why the run's row may not stand beside the others, of every task that has a part in it."""
     parts = {column.part for column in published.columns}
     combined = not parts.isdisjoint(summary["capabilities"].get(benchmark, {}))
-    tasks = [task for task in by_benchmark(summary)[benchmark] if combined or task.name in parts]
-    return list(not_comparable(summary, tasks))
+    return list(not_comparable(summary, [task for task in tasks if combined or task.name in parts]))
 
 
 def tables_of_tasks(run: Run) -> list[PrintedTable]:
     """The tables that every task has: its figures, and the share that passed by keyword. In the shape of
     ``breakdowns_of``."""
     return [
-        _breakdown(name, table.to_json(), run.summary)
-        for name, part in run.summary["tasks"].items()
-        for table in task_tables(find_task(name), presentable(part), run.by_task.get(name, ()))
+        _breakdown(task, table.to_json(), run.summary)
+        for task in tasks_of_run(run.summary, run.tasks)
+        for table in task_tables(task, presentable(run.summary["tasks"][task.name]), run.by_task.get(task.name, ()))
     ]
 
 
-def breakdowns_of(summary: Mapping[str, Any]) -> list[PrintedTable]:
+def breakdowns_of(summary: Mapping[str, Any], tasks: Registry) -> list[PrintedTable]:
     """The breakdowns of every task of the run. Summaries of earlier versions have none.
 
     Each has the keys of a published table, with ``source`` and ``date`` empty, since no such rows are published; and
@@ -176,14 +180,17 @@ def breakdowns_of(summary: Mapping[str, Any]) -> list[PrintedTable]:
     A row is ``{"model", "this_run", "limit", "row", "values": {column: number or None}, "n": {column: what the value
     rests on}}``.
     """
-    tasks = summary["tasks"].items()
-    return [_breakdown(name, one, summary) for name, part in tasks for one in presentable(part).get("breakdowns", ())]
+    return [
+        _breakdown(tasks[name], one, summary)
+        for name, part in summary["tasks"].items()
+        for one in presentable(part).get("breakdowns", ())
+    ]
 
 
-def _breakdown(name: str, breakdown: Mapping[str, Any], summary: Mapping[str, Any]) -> PrintedTable:
-    task, columns = find_task(name), breakdown["columns"]
+def _breakdown(task: Task, breakdown: Mapping[str, Any], summary: Mapping[str, Any]) -> PrintedTable:
+    columns = breakdown["columns"]
     return {
-        "benchmark": presentation_of(task).benchmark,
+        "benchmark": task.shown.benchmark,
         "table": breakdown["title"],
         "source": "",
         "date": "",
@@ -193,7 +200,7 @@ def _breakdown(name: str, breakdown: Mapping[str, Any], summary: Mapping[str, An
             {
                 "model": model_title(summary["run"]),
                 "this_run": True,
-                "limit": limit_of(summary, [name]),
+                "limit": limit_of(summary, [task.name]),
                 "row": row["name"],
                 "values": {column: _rounded(cell["value"]) for column, cell in zip(columns, row["cells"], strict=True)},
                 "n": {column: cell["n"] for column, cell in zip(columns, row["cells"], strict=True)},

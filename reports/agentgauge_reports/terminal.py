@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import SAME, PublishedRows, options_of, presentation_of
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task_options import SAME
 from agentgauge.core.text import clean
 from agentgauge.core.tracebacks import HEADING
 from agentgauge.store.jsonl import CaseOutline
@@ -23,7 +23,7 @@ from agentgauge_reports.figures import (
     task_headline,
 )
 from agentgauge_reports.grouping import TITLES, kind_of, passed_by_keyword
-from agentgauge_reports.leaderboard import by_benchmark, not_comparable, task_notes
+from agentgauge_reports.leaderboard import by_benchmark, not_comparable, task_notes, tasks_of_run
 from agentgauge_reports.load import Run
 from agentgauge_reports.notices import alarm, group_note, limit_of, mostly_broken, named
 from agentgauge_reports.text import WIDTH, aligned, case_time, cost, dollars, fill
@@ -42,14 +42,14 @@ FEWEST = 5
 """Samples that a keyword needs for a line of its own."""
 
 
-def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
+def tables(summary: Mapping[str, Any], known: Registry, width: int = WIDTH) -> Iterator[str]:
     """The outcomes of each task's cases, and its metrics with their 95 % intervals.
 
     Lines have at most ``width`` characters; only a longer word overhangs.
     """
-    for name, part in summary["tasks"].items():
-        task = find_task(name)
-        title = named(name, limit_of(summary, [name]))
+    for task in tasks_of_run(summary, known):
+        part = summary["tasks"][task.name]
+        title = named(task.name, limit_of(summary, [task.name]))
         yield from fill("", f"{title}: {part['planned']} planned · {_statuses(part)}", width, hanging=_INDENT)
         if not mostly_broken(part):
             yield from _metrics(task, part["metrics"], width)
@@ -60,9 +60,9 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
         yield ""
 
 
-def reasons(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
+def reasons(summary: Mapping[str, Any], tasks: Registry, width: int = WIDTH) -> Iterator[str]:
     """Reasons why the run's rows are not comparable with published ones, each with its tasks."""
-    found = not_comparable(summary, map(find_task, summary["tasks"]))
+    found = not_comparable(summary, tasks_of_run(summary, tasks))
     if not found:
         return
     yield "not comparable with published rows:"
@@ -78,7 +78,7 @@ def _statuses(part: Mapping[str, Any]) -> str:
 
 def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str]:
     """Columns of figures, as many side by side as fit, and a line of what was only counted."""
-    shown = presentation_of(task)
+    shown = task.shown
     names = [name for name in shown.columns if name in metrics]
     counted = [name for name in names if name in shown.counts]
     figures = [_column(name, metrics[name]) for name in names if name not in counted]
@@ -124,11 +124,12 @@ def _blocks(columns: Sequence[Row], width: int) -> Iterator[list[Row]]:
         yield block
 
 
-def combined(summary: Mapping[str, Any]) -> Iterator[str]:
+def combined(summary: Mapping[str, Any], tasks: Registry) -> Iterator[str]:
     """The combined scores of benchmarks, one line each, and how many are not shown because they need more tasks."""
+    benchmarks = by_benchmark(summary, tasks)
     for benchmark, parts in summary["capabilities"].items():
         left_out = 0
-        limit = limit_of(summary, [task.name for task in by_benchmark(summary).get(benchmark, ())])
+        limit = limit_of(summary, [task.name for task in benchmarks.get(benchmark, ())])
         for part, scores in parts.items():
             shown = {name: score for name, score in scores.items() if not not_selected(score)}
             left_out += len(scores) - len(shown)
@@ -149,7 +150,7 @@ def by_keyword(run: Run, width: int = WIDTH) -> Iterator[str]:
     Attempts count by their share. Keywords of all samples or of fewer than FEWEST, and names of groups, have no line.
     """
     for task, cases in run.by_task.items():
-        kinds = Counter(kind for case in cases if (kind := kind_of(case)))
+        kinds = Counter(kind for case in cases if (kind := kind_of(case, run.tasks)))
         rows = list(_keywords(cases))
         if not kinds and not rows:
             continue
@@ -203,15 +204,15 @@ NEXT = (
 ScreenRow = tuple[str, ...]
 
 
-def of_benchmarks(summary: Mapping[str, Any]) -> dict[str, Any]:
+def of_benchmarks(summary: Mapping[str, Any], tasks: Registry) -> dict[str, Any]:
     """The summary without a project's own tests, whose outcomes pytest itself shows."""
-    tasks = {name: part for name, part in summary["tasks"].items() if not find_task(name).data.in_run_folder}
-    return {**summary, "tasks": tasks}
+    parts = {name: part for name, part in summary["tasks"].items() if not tasks[name].data.in_run_folder}
+    return {**summary, "tasks": parts}
 
 
-def line_of_own_tests(summary: Mapping[str, Any]) -> Iterator[str]:
+def line_of_own_tests(summary: Mapping[str, Any], tasks: Registry) -> Iterator[str]:
     """How the records of a project's own tests end, and what the tests have asked of the model; nothing without any."""
-    own = [part for name, part in summary["tasks"].items() if find_task(name).data.in_run_folder]
+    own = [part for name, part in summary["tasks"].items() if tasks[name].data.in_run_folder]
     outside = summary["usage"].get("outside_tests")
     used = [*(part["usage"] for part in own), *([outside] if outside else [])]
     ends = {status: sum(part[status] for part in own) for status in ("passed", "wrong", "broken")}
@@ -226,24 +227,24 @@ def line_of_own_tests(summary: Mapping[str, Any]) -> Iterator[str]:
         yield f"own tests: {'; '.join(filter(None, parts))}"
 
 
-def meaning(summary: Mapping[str, Any]) -> str:
+def meaning(summary: Mapping[str, Any], tasks: Registry) -> str:
     """What the figures of an embedded model mean; empty for other models."""
     model = summary["run"]["model"]
     if model not in BUILT_IN or not summary["tasks"]:
         return ""
     # an agent makes something else of what the model says
     sentences = [] if "agent" in summary["run"] else [BUILT_IN[model]]
-    if sentences and model == "oracle" and (others := _other_models(summary)):
+    if sentences and model == "oracle" and (others := _other_models(summary, tasks)):
         sentences = [f"oracle answers with the gold: what it misses depends on the model of {', '.join(others)}"]
     if not any(data["official"] for data in summary["run"]["data"].values()):
         sentences.append("bundled samples, not the official data")
     return f"{'; '.join(sentences)}." if sentences else ""
 
 
-def _other_models(summary: Mapping[str, Any]) -> list[str]:
+def _other_models(summary: Mapping[str, Any], tasks: Registry) -> list[str]:
     """The options that give models of endpoints a part in the run's cases, such as a judge."""
     chosen = summary["run"].get("options", {})
-    options = {option.name: option for name in summary["tasks"] for option in options_of(find_task(name))}
+    options = {option.name: option for task in tasks_of_run(summary, tasks) for option in task.options}
     return [
         name
         for name, option in options.items()
@@ -251,32 +252,29 @@ def _other_models(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def next_steps(summary: Mapping[str, Any]) -> Iterator[str]:
+def next_steps(summary: Mapping[str, Any], tasks: Registry) -> Iterator[str]:
     """Commands to try after a run of an embedded model on a published benchmark."""
-    if summary["run"]["model"] in BUILT_IN and any(
-        isinstance(find_task(name), PublishedRows) for name in summary["tasks"]
-    ):
+    if summary["run"]["model"] in BUILT_IN and any(task.published for task in tasks_of_run(summary, tasks)):
         yield "next:"
         yield from (f"    {line}" for line in aligned(NEXT, left=(0, 1)))
 
 
-def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = False) -> Iterator[str]:
+def end_screen(summary: Mapping[str, Any], known: Registry, width: int = WIDTH, *, full: bool = False) -> Iterator[str]:
     """One line for each benchmark, or for each task if the run has a single benchmark. ``full``, and runs of a few
     tasks: all figures of every task, and every reason why rows are not comparable.
 
     Lines have at most ``width`` characters; only a longer word overhangs.
     """
-    tasks = [find_task(name) for name in summary["tasks"]]
-    benchmarks = by_benchmark(summary)
+    tasks, benchmarks = tasks_of_run(summary, known), by_benchmark(summary, known)
     if full or len(tasks) <= FEW:
-        yield from tables(summary, width)
-        yield from reasons(summary, width)
+        yield from tables(summary, known, width)
+        yield from reasons(summary, known, width)
     if len(tasks) > 1:
-        yield from aligned(_by_task(summary, tasks) if full else overview(summary))
+        yield from aligned(_by_task(summary, tasks) if full else overview(summary, known))
     is_overview = not full and len(benchmarks) > 1
-    lacking = list(_without_figure(summary)) if is_overview and not alarm(summary) else []
+    lacking = list(_without_figure(summary, benchmarks)) if is_overview and not alarm(summary) else []
     named_there = {name for names, _ in lacking for name in names}
-    reasons_why = [*(why for _, why in lacking), *uncounted(summary, but=named_there)]
+    reasons_why = [*(why for _, why in lacking), *uncounted(summary, known, but=named_there)]
     for why in reasons_why:
         yield from fill("", why, width, hanging="  ")
     if len(tasks) > 1 or reasons_why:
@@ -285,7 +283,7 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
         yield from aligned([("attempts", "k", "pass@k", "95 %", "pass^k", "95 %", "n"), *rows])
         yield ""
     if full or len(benchmarks) == 1:
-        yield from combined(summary)
+        yield from combined(summary, known)
     yield from _costs(summary, benchmarks, width, full=full)
     if not full and len(tasks) > FEW:
         count = len(not_comparable(summary, tasks))
@@ -295,10 +293,12 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
         yield from fill("", f"{why}every figure and reason: -v, report.html, leaderboard.md", width, hanging="  ")
 
 
-def overview(summary: Mapping[str, Any]) -> list[ScreenRow]:
+def overview(summary: Mapping[str, Any], tasks: Registry) -> list[ScreenRow]:
     """A head and a row for each benchmark, or for each task if the run has a single benchmark."""
-    tasks = [find_task(name) for name in summary["tasks"]]
-    return _by_task(summary, tasks) if len(by_benchmark(summary)) == 1 else _by_benchmark(summary)
+    benchmarks = by_benchmark(summary, tasks)
+    if len(benchmarks) == 1:
+        return _by_task(summary, tasks_of_run(summary, tasks))
+    return _by_benchmark(summary, benchmarks)
 
 
 def _by_task(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[ScreenRow]:
@@ -310,10 +310,10 @@ def _by_task(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[ScreenRo
     return rows
 
 
-def _by_benchmark(summary: Mapping[str, Any]) -> list[ScreenRow]:
+def _by_benchmark(summary: Mapping[str, Any], benchmarks: Mapping[str, Sequence[Task]]) -> list[ScreenRow]:
     ends = _ends(summary)
     rows: list[ScreenRow] = [("benchmark", "tasks", *ends, "", "value", "95 %", "n")]
-    for benchmark, tasks in by_benchmark(summary).items():
+    for benchmark, tasks in benchmarks.items():
         parts = [summary["tasks"][task.name] for task in tasks]
         first, *others = headlines(summary, benchmark, tasks)
         name = named(benchmark, limit_of(summary, [task.name for task in tasks]))
@@ -322,12 +322,12 @@ def _by_benchmark(summary: Mapping[str, Any]) -> list[ScreenRow]:
     return rows
 
 
-def uncounted(summary: Mapping[str, Any], but: Collection[str] = ()) -> Iterator[str]:
+def uncounted(summary: Mapping[str, Any], tasks: Registry, but: Collection[str] = ()) -> Iterator[str]:
     """Which tasks, without those of ``but``, have no headline figure although cases ended, because the published rule
     counts none of them."""
     names = []
     for name, part in summary["tasks"].items():
-        figure = task_headline(summary, [find_task(name)])
+        figure = task_headline(summary, [tasks[name]])
         is_empty = figure and figure.value is None and not figure.n and not figure.why
         if is_empty and part["passed"] + part["wrong"] and name not in but:
             names.append(name)
@@ -336,14 +336,15 @@ def uncounted(summary: Mapping[str, Any], but: Collection[str] = ()) -> Iterator
         yield f"no value for {', '.join(names)}: by the published rule none of {whose} replies counts"
 
 
-def _without_figure(summary: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
+def _without_figure(
+    summary: Mapping[str, Any], benchmarks: Mapping[str, Sequence[Task]]
+) -> Iterator[tuple[list[str], str]]:
     """Why a headline over all tasks of a benchmark is incomplete although its tasks ran, or one over groups, and the
     names of the tasks in question."""
-    tasks = by_benchmark(summary)
     for benchmark, parts in summary["capabilities"].items():
         scores = [score for part in parts.values() for score in part.values()]
         if ran := scores[-1].get("without_figure") if scores else None:
-            names = [task.name for task in tasks[benchmark] if {task.name, task.name.rpartition(".")[2]} & {*ran}]
+            names = [task.name for task in benchmarks[benchmark] if {task.name, task.name.rpartition(".")[2]} & {*ran}]
             yield names, f"{benchmark} is incomplete: no reply of {', '.join(ran)} has an answer that counts"
     if len(summary["tasks"]) > FEW:  # else each task's own figures say it
         for name, part in summary["tasks"].items():

@@ -18,8 +18,8 @@ import agentgauge
 import agentgauge.dialects
 import agentgauge.tools
 from agentgauge.agent.dialects.registry import OURS
-from agentgauge.core.capabilities import TaskOption, presentation_of
-from agentgauge.core.task_registry import known_options, known_tasks
+from agentgauge.core.registry import Registry
+from agentgauge.core.task_options import TaskOption
 from agentgauge.run.options import OPTIONS
 from bench_gta.atomic.fixes import Fix
 from bench_gta.similarity import BACKENDS
@@ -53,7 +53,9 @@ def test_the_page_has_every_option_with_its_default_in_the_order_of_help() -> No
 
 def test_the_page_has_every_option_of_the_benchmarks() -> None:
     written = [(_plain(row[0]), _plain(row[1])) for row in rows(OPTIONS_PAGE, "option", "accepted")]
-    assert sorted(written) == sorted((option.name, _values(option)) for option in known_options().values())
+    assert sorted(written) == sorted(
+        (option.name, _values(option)) for option in Registry.installed().options().values()
+    )
 
 
 def _values(option: TaskOption) -> str:
@@ -67,9 +69,9 @@ def test_the_page_has_every_task_with_its_columns() -> None:
         [_plain(row[0]), _plain(row[1]), *row[2].split(", ")] for row in rows(OPTIONS_PAGE, "task", "marker for `-m`")
     ]
     expected = [
-        [name, name.replace(".", "_"), *presentation_of(task).columns]
-        for name, task in known_tasks().items()
-        if name != "toy.say" and not task.data.in_run_folder
+        [task.name, task.name.replace(".", "_"), *task.shown.columns]
+        for task in Registry.installed()
+        if not task.data.in_run_folder
     ]
     assert sorted(written) == sorted(expected)
 

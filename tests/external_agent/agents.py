@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import AgentAnswer, AgentTask
+from agentgauge.core.agents import AgentAnswer, AgentTask
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.registry import Registry
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import Sample, Usage
 from agentgauge.run.external_agent.agent import ProgramAgent
@@ -38,6 +39,8 @@ def ask(text, **more):
 
 NAME = "gta_atomic.e2e"
 """Of the task: one whose tools have a gateway."""
+
+TASKS = Registry(task for task in Registry.installed() if task.name == NAME)
 
 ADD = Tool("Add", "Adds.", (Parameter("int", "a"), Parameter("int", "b")), (Parameter("text"),))
 
@@ -103,7 +106,7 @@ def solve_with(
     tested: AgentProgram, folder: Path, model: Model | None = None, task: AgentTask = TASK
 ) -> tuple[AgentAnswer, Case]:
     async def run() -> tuple[AgentAnswer, Case]:
-        agent = ProgramAgent(tested, folder / "logs", 2)
+        agent = ProgramAgent(tested, TASKS, folder / "logs", 2)
         one = case(folder, model or Model())
         try:
             return await agent(one, task), one

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.capabilities import AgentTask, ToolUse
+from agentgauge.core.agents import AgentTask, ToolUse
 from agentgauge.core.chat import ChatReply, ChatRequest, Sampling
 from agentgauge.core.config import Config
 from agentgauge.core.errors import Fault, ModelFault

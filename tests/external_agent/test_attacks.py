@@ -17,7 +17,7 @@ import bench_mmau
 from agentgauge import sandbox
 from agentgauge.run.external_agent.agent import ProgramAgent
 
-from .agents import NAME, TASK, Model, case, program, solve
+from .agents import NAME, TASK, TASKS, Model, case, program, solve
 
 MINI = Path(bench_mmau.__file__).parent / "mini"
 
@@ -109,7 +109,7 @@ def test_a_token_ends_with_its_call(tmp_path: Path) -> None:
     code = "print(os.environ['AGENTGAUGE_MODEL_KEY'], URL)"
 
     async def run() -> tuple[int, str]:
-        agent = ProgramAgent(program(code, tmp_path), tmp_path / "logs", 2)
+        agent = ProgramAgent(program(code, tmp_path), TASKS, tmp_path / "logs", 2)
         token, url = (await agent(case(tmp_path, Model()), TASK)).reply.text.split()
         headers = {"Authorization": f"Bearer {token}"}
         async with aiohttp.ClientSession() as client, client.get(f"{url}/models", headers=headers) as answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from agentgauge.core.capabilities import Breakdown
+from agentgauge.core.presentation import Breakdown
 from bench_wild.labels import MIXED, PARALLEL, SEQUENTIAL
 from bench_wild.score import score_task
 from bench_wild.tables import breakdowns

@@ -64,9 +64,7 @@ def prepared() -> tuple[str, ...]:
 
 
 CONFTEST = """
-from agentgauge.core.task_registry import announce
-from tests.plugin.toy import Toy
-announce(Toy())
+from tests.plugin.toy import TOY, say, toy
 pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 

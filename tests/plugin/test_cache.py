@@ -10,11 +10,11 @@ import pytest
 from agentgauge_reports.comparison import compare
 from agentgauge_reports.results import read_run
 
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from tests.model.fault_server import FaultServer, answer, status
 from tests.plugin.conftest import say
 from tests.plugin.project import Project, Result, records, run_gta, summary, without_times
-from tests.plugin.toy import Toy
+from tests.plugin.toy import TOY
 from tests.reports.runs import chunks, page_data
 
 SETTINGS = """
@@ -67,8 +67,7 @@ def test_the_second_run_sends_nothing_and_says_so(project, endpoint):
     assert "what came from --cache first took" in told(again)
 
 
-def test_events_page_and_rows_show_the_first_seconds(project, endpoint, monkeypatch):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+def test_events_page_and_rows_show_the_first_seconds(project, endpoint):
     run(project, endpoint.url, "one")
     run(project, endpoint.url, "two")
     took = {one["sample"]: one["transcript"]["events"][0]["seconds"] for one in records(project.path / "one")}
@@ -81,10 +80,11 @@ def test_events_page_and_rows_show_the_first_seconds(project, endpoint, monkeypa
     assert times["cached"] == 6 and times["latency"]["case"] == {}
     assert times["latency"]["model"]["m"][-1] == pytest.approx(max(took.values()), abs=0.05)
     assert all(isinstance(case["seconds"][0], list) for chunk in chunks(page) for case in chunk)
-    found = read_run(project.path / "two")
+    tasks = Registry([TOY])
+    found = read_run(project.path / "two", tasks)
     assert [sample.cached_requests for sample in found.samples] == [1] * 6
     assert all(call.cached is not None for call in found.calls)
-    (compared,) = compare([project.path / "one", project.path / "two"], project.path)["comparisons"]
+    (compared,) = compare([project.path / "one", project.path / "two"], project.path, tasks=tasks)["comparisons"]
     assert any(text.startswith("two: 6 of 6 requests were answered by --cache") for text in compared["warnings"])
 
 

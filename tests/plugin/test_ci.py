@@ -17,12 +17,12 @@ from agentgauge_reports.allure import write_run
 from agentgauge_reports.formats.job_summary import job_summary
 from markdown_it import MarkdownIt
 
-from agentgauge.core.task_registry import announce, known_tasks
+from agentgauge.core.registry import Registry
 from tests.model import fault_server as faults
 from tests.model.fault_server import FaultServer, answer, status
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import ROOT, Project, run_gta, summary
-from tests.plugin.toy import Toy
+from tests.plugin.toy import TOY
 
 # -- What a run tells a CI service, and the examples for two of them.
 
@@ -79,7 +79,7 @@ def test_texts_of_a_summary_are_no_markup(tmp_path, endpoint):
     result = project.run("--model", name, "--model-url", endpoint.url, "--run-dir", "run")
     assert result.status == 0, result.output
     gates = [{"text": "`<b>`", "problem": None}]
-    text = job_summary(result.summary("run") | {"tasks": {}, "capabilities": {}}, gates)
+    text = job_summary(result.summary("run") | {"tasks": {}, "capabilities": {}}, Registry([TOY]), gates)
     shown = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     assert "<img" not in shown and "<b>" not in shown and "<code>" not in shown and "<a " not in shown
     assert f"<h2>{escape(name, quote=False)}</h2>" in shown
@@ -139,14 +139,6 @@ exec {sys.executable} -m pytest -c /dev/null --rootdir . "$@"
 
 
 # -- Allure results: what each case carries, and what a run adds.
-
-
-@pytest.fixture(autouse=True)
-def toy():
-    """Known in this process too, which reads what the runs left."""
-    announce(Toy())
-    yield
-    known_tasks().pop(Toy.name)
 
 
 def results(folder: Path) -> dict[str, dict]:
@@ -216,7 +208,7 @@ def test_results_of_a_run_are_those_that_are_made_of_its_folder_afterwards(proje
     project.run(
         "--model", "m", "--model-url", endpoint.url, "-x", "--in-flight", "1", "--alluredir", "live", "--run-dir", "run"
     )
-    write_run(project.path / "run", project.path / "later")
+    write_run(project.path / "run", project.path / "later", tasks=Registry([TOY]))
     live, later = (
         {path.name: path.read_bytes() for path in (project.path / name).iterdir()} for name in ("live", "later")
     )

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from agentgauge.cli.main import main
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.run.limit import limited
 from tests.model import fault_server as faults
 from tests.plugin.conftest import say, slow, undisturbed
@@ -388,7 +388,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("any")
     replies = {
         f"{task.name}/{escape(row.id)}": [reply]
-        for task in known_tasks().values()
+        for task in Registry.installed()
         for row, reply in zip(
             limited(task.data.index(task.data.bundled).rows, len(REPLIES), task.data), REPLIES.values(), strict=False
         )
@@ -400,7 +400,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_no_case_is_broken_or_missing_and_the_report_is_written(run: Path) -> None:
     tasks = summary(run)["tasks"]
-    assert set(tasks) == {name for name, task in known_tasks().items() if not task.data.in_run_folder}
+    assert set(tasks) == {task.name for task in Registry.installed() if not task.data.in_run_folder}
     assert {name: (one["broken"], one["missing"]) for name, one in tasks.items()} == dict.fromkeys(tasks, (0, 0))
     assert all(one["planned"] >= 7 for one in tasks.values())
     assert (run / "report.html").stat().st_size > 100_000

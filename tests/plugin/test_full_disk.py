@@ -185,13 +185,12 @@ def test_a_cassette_without_room(tmp_path, disk):
 
 
 FILES = """
-class Making(Toy):
-    async def run(self, case):
-        case.folder.mkdir(parents=True, exist_ok=True)
-        (case.folder / "made").write_bytes(b"x" * 20_000)
-        return await super().run(case)
+async def run(case):
+    case.folder.mkdir(parents=True, exist_ok=True)
+    (case.folder / "made").write_bytes(b"x" * 20_000)
+    return await say(case)
 
-announce(Making())
+MAKING = toy(run=run)
 """
 
 

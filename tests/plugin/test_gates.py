@@ -6,19 +6,24 @@ import pytest
 from agentgauge_reports.comparison import check_gate
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.estimate import MetricFormula
+from agentgauge.core.registry import Registry
 from agentgauge.run.gates import Regression, Threshold, parse_gate
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.conftest import say
 from tests.plugin.project import Project
+from tests.plugin.toy import toy
 from tests.reports.runs import PLANS, written
 
-COLUMNS = {
-    "gta_atomic.e2e": ("AnsAcc", "ToolCalls"),
-    "gta_atomic": ("Acc",),
-    PLANS: ("Accuracy", "Format Errors"),
-    "wild": ("Task",),
-    "mmau.dag_reasoning": ("Accuracy",),
-}
+
+def with_column(name, column):
+    def metrics(scoring):
+        return MetricFormula(lambda sums: {column: None}, {})
+
+    return toy(name=name, metrics=metrics, shown={"columns": (column,)})
+
+
+TASKS = Registry([*Registry.installed(), with_column("gta_atomic", "Acc"), with_column("wild", "Task")])
 SUMMARY = {"tasks": {PLANS: {"metrics": {"Accuracy": {"value": 40.0}, "Format Errors": {"value": None}}}}}
 BEFORE = {f"s{number}": [True] for number in range(12)}
 AFTER = {sample: [number > 6] for number, sample in enumerate(BEFORE)}
@@ -56,7 +61,7 @@ def here(tmp_path, monkeypatch):
 )
 def test_a_gate_that_cannot_be_read_is_refused_in_a_sentence(here, text, says):
     with pytest.raises(UsageProblem) as refused:
-        parse_gate(text, COLUMNS)
+        parse_gate(text, TASKS)
     assert says in str(refused.value) and str(refused.value).startswith(f"--gate {text!r}")
     assert "\n" not in str(refused.value)
 
@@ -72,7 +77,7 @@ def test_a_gate_that_cannot_be_read_is_refused_in_a_sentence(here, text, says):
     ],
 )
 def test_a_regression_may_be_of_all_of_a_task_or_of_a_metric(here, text, task, metric):
-    assert parse_gate(text, COLUMNS) == Regression(" ".join(text.split()), here / "before", task, metric)
+    assert parse_gate(text, TASKS) == Regression(" ".join(text.split()), here / "before", task, metric)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +90,9 @@ def test_a_regression_may_be_of_all_of_a_task_or_of_a_metric(here, text, task, m
     ],
 )
 def test_a_number_is_compared_with_the_summary(here, text, problem):
-    gate = parse_gate(text, COLUMNS)
+    gate = parse_gate(text, TASKS)
     assert isinstance(gate, Threshold)
-    assert check_gate(gate, SUMMARY, here) == (problem, "")
+    assert check_gate(gate, SUMMARY, here, TASKS) == (problem, "")
 
 
 @pytest.mark.parametrize("what", ["", f"{PLANS} ", f"{PLANS}.Accuracy "])
@@ -101,13 +106,13 @@ def test_a_fall_fails_the_gate_where_it_is_significant(here, what, lost, gained,
     after = {f"s{number}": [lost <= number < lost + gained or number > 15] for number in range(20)}
     written(here / "old", {PLANS: before})
     written(here / "new", {PLANS: after})
-    problem, _ = check_gate(parse_gate(f"{what}no significant regression against old", COLUMNS), {}, here / "new")
+    problem, _ = check_gate(parse_gate(f"{what}no significant regression against old", TASKS), {}, here / "new", TASKS)
     assert (problem is None) == holds
 
 
 def test_the_message_has_metric_difference_interval_and_p(here):
     written(here / "new", {PLANS: AFTER})
-    problem, _ = check_gate(parse_gate("no significant regression against before", COLUMNS), {}, here / "new")
+    problem, _ = check_gate(parse_gate("no significant regression against before", TASKS), {}, here / "new", TASKS)
     # seven of twelve pairs fell: p = 1 / 2**7; -50 ± 2.160 * 17.4 with two further pairs
     assert (
         problem == f"gate no significant regression against before: {PLANS}.Accuracy fell from 100.00 to 41.67 "
@@ -132,8 +137,8 @@ def test_a_gate_that_holds_says_what_it_would_have_found(here, samples, says):
     same = {f"s{number}": [number % 2 == 0] for number in range(samples)}
     for name in ("old", "new"):
         written(here / name, {PLANS: same})
-    gate = parse_gate(f"{PLANS} no significant regression against old", COLUMNS)
-    assert check_gate(gate, {}, here / "new") == (None, says)
+    gate = parse_gate(f"{PLANS} no significant regression against old", TASKS)
+    assert check_gate(gate, {}, here / "new", TASKS) == (None, says)
 
 
 @pytest.mark.parametrize(
@@ -149,8 +154,8 @@ def test_a_gate_tells_figures_of_too_few_samples_apart(here, small, figures, res
     for name in ("old", "new"):
         written(here / name, {PLANS: same, "mmau.dag_reasoning": other})
     says = f"a fall of 39.8 points in {figures} would have been found in about four of five cases; a smaller one could"
-    gate = parse_gate("no significant regression against old", COLUMNS)
-    assert check_gate(gate, {}, here / "new") == (None, f"{says} have gone unseen{rest}")
+    gate = parse_gate("no significant regression against old", TASKS)
+    assert check_gate(gate, {}, here / "new", TASKS) == (None, f"{says} have gone unseen{rest}")
 
 
 def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
@@ -159,8 +164,8 @@ def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
     written(here / "both", {PLANS: BEFORE, other: BEFORE})
     written(here / "new", {PLANS: five, other: five})
     text = "no significant regression against both"
-    assert check_gate(parse_gate(text, COLUMNS), {}, here / "new")[0] is None
-    assert check_gate(parse_gate(f"{PLANS} {text}", COLUMNS), {}, here / "new")[0] is not None
+    assert check_gate(parse_gate(text, TASKS), {}, here / "new", TASKS)[0] is None
+    assert check_gate(parse_gate(f"{PLANS} {text}", TASKS), {}, here / "new", TASKS)[0] is not None
 
 
 @pytest.mark.parametrize(
@@ -202,14 +207,14 @@ def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
 def test_runs_that_cannot_be_compared_fail_the_gate(here, tasks, change, what, says):
     written(here / "new", tasks, *change)
     text = f"{what}no significant regression against before"
-    assert check_gate(parse_gate(text, COLUMNS), {}, here / "new") == (f"gate {text}: {says}", "")
+    assert check_gate(parse_gate(text, TASKS), {}, here / "new", TASKS) == (f"gate {text}: {says}", "")
 
 
 def test_a_run_whose_files_are_gone_fails_the_gate(here):
-    gate = parse_gate("no significant regression against before", COLUMNS)
+    gate = parse_gate("no significant regression against before", TASKS)
     (here / "before" / "records.jsonl").unlink()
     written(here / "new", {PLANS: AFTER})
-    assert "records.jsonl does not exist" in str(check_gate(gate, {}, here / "new")[0])
+    assert "records.jsonl does not exist" in str(check_gate(gate, {}, here / "new", TASKS)[0])
 
 
 def test_a_run_that_is_worse_fails_with_the_reason(tmp_path):

@@ -16,9 +16,7 @@ from tests.plugin.project import ROOT, Project, Result, python, records
 
 
 ANNOUNCE = """
-from agentgauge.core.task_registry import announce
-from tests.plugin.toy import Toy
-announce(Toy())
+from tests.plugin.toy import TOY
 """
 
 OWN_MODEL = """
@@ -247,17 +245,14 @@ def test_a_project_that_runs_no_benchmark_does_not_load_pydantic(tmp_path):
 
 CONFTEST = """
 import pytest
-from agentgauge import announce
-from quiz import Quiz
-announce(Quiz())
+from quiz import QUIZ
 pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
 QUIZ = """
-from tests.plugin.toy import Toy
+from tests.plugin.toy import toy
 
-class Quiz(Toy):
-    pass
+QUIZ = toy()
 """
 
 
@@ -279,23 +274,26 @@ def test_the_oracle_gives_their_gold(quiz: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "sentence"),
+    ("part", "code", "sentence"),
     [
-        ("def score(self, *given): return None", "toy.say: score returned None; return a Score (sample s0)"),
+        ("score", "def part(*given): return None", "toy.say: score returned None; return a Score (sample s0)"),
         (
-            "def score(self, sample, output, *given): return output['answer']",
+            "score",
+            "def part(sample, output, *given): return output['answer']",
             "toy.say: score(sample, None, …), which scores a broken case, fails: TypeError",
         ),
         (
-            "def metrics(self, scoring): return MetricFormula(lambda sums: {'Acc': sums['rigth'] if sums else None})",
+            "metrics",
+            "def part(scoring): return MetricFormula(lambda sums: {'Acc': sums['rigth'] if sums else None})",
             "toy.say: its metrics and breakdowns of one score (right=0, all=1) fail: KeyError: 'rigth' (sample s0)",
         ),
     ],
     ids=["no-score", "broken-case", "metrics"],
 )
-def test_a_defect_in_scoring_costs_no_request(quiz: Project, method: str, sentence: str) -> None:
+def test_a_defect_in_scoring_costs_no_request(quiz: Project, part: str, code: str, sentence: str) -> None:
     (quiz.path / "lib" / "quiz.py").write_text(
-        f"from agentgauge import MetricFormula\n{QUIZ.replace('pass', method)}", encoding="utf-8"
+        f"from agentgauge.core.estimate import MetricFormula\n{code}\n{QUIZ.replace('toy()', f'toy({part}=part)')}",
+        encoding="utf-8",
     )
     result = quiz.run("--model=oracle", "--run-dir=run")
     assert result.status == 4, result.output

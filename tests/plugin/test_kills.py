@@ -17,12 +17,12 @@ import pytest
 from agentgauge_reports.merge import merge
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import announce, known_tasks
+from agentgauge.core.registry import Registry
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import PYTEST, Project, interrupt, python, records, summary, without_times
 from tests.plugin.test_faults import wait_for_records
-from tests.plugin.toy import Toy
+from tests.plugin.toy import TOY
 
 # -- A run can be killed at any moment: what is finished stays, and the resumed run ends as one that nothing
 # disturbed.
@@ -153,14 +153,6 @@ input()
 """
 
 
-@pytest.fixture
-def toy(project, monkeypatch):
-    announce(Toy())
-    monkeypatch.chdir(project.path)
-    yield
-    del known_tasks()["toy.say"]
-
-
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_the_second_run_into_a_folder_is_refused_and_the_first_keeps_all_its_records(tmp_path, workers):
     project = Project.make(tmp_path / "project", samples=16)
@@ -247,14 +239,16 @@ def test_records_of_another_run_are_left_out_and_nobody_is_asked_for_less(projec
     assert (project.path / "run" / "left-out.jsonl").read_text() == "".join(foreign[2:])
 
 
-def test_merge_refuses_foreign_records_and_folders_in_use(project, model, toy):
+def test_merge_refuses_foreign_records_and_folders_in_use(project, model, monkeypatch):
+    monkeypatch.chdir(project.path)
+    tasks = Registry([TOY])
     for run, keyword in (("odd", "odd"), ("even", "even")):
         assert project.run(*model, "-k", keyword, "--run-dir", run).status == 0
     lines = Path(shutil.copytree("odd", "mixed")) / "records.jsonl"
     lines.write_text(lines.read_text().replace('"config":"', '"config":"x', 1))
     told = r"mixed/records.jsonl has 1 record of other settings .* with --resume=mixed"
     with pytest.raises(UsageProblem, match=told):
-        merge([Path("mixed"), Path("even")], Path("out"))
+        merge([Path("mixed"), Path("even")], Path("out"), tasks=tasks)
     assert not Path("out").exists()
     for held in ("odd", "out"):
         with subprocess.Popen(
@@ -265,6 +259,6 @@ def test_merge_refuses_foreign_records_and_folders_in_use(project, model, toy):
         ) as holder:
             holder.stdout.readline()
             with pytest.raises(UsageProblem, match=f"{held} is in use by process {holder.pid}"):
-                merge([Path("odd"), Path("even")], Path("out"))
+                merge([Path("odd"), Path("even")], Path("out"), tasks=tasks)
             holder.communicate(b"\n")
-    assert merge([Path("odd"), Path("even")], Path("out"))["tasks"]["toy.say"]["missing"] == 0
+    assert merge([Path("odd"), Path("even")], Path("out"), tasks=tasks)["tasks"]["toy.say"]["missing"] == 0

@@ -13,6 +13,7 @@ from agentgauge_reports.comparison import comparison
 from agentgauge_reports.results import read_run
 from agentgauge_reports.tables import rows
 
+from agentgauge.core.registry import Registry
 from agentgauge.store import RunFolder
 from tests.plugin.project import Result, records, run_wild, summary
 
@@ -114,10 +115,12 @@ def test_every_row_of_a_limited_run_says_so(folder: Path) -> None:
     board = (run / "leaderboard.md").read_text()
     ours = [line for line in board.splitlines() if line.startswith("| **oracle")]
     assert ours and all(line.startswith("| **oracle (this run, --limit=16)**") for line in ours)
-    assert all("--limit=16" in line for line in rows(run, "md").splitlines() if "this run" in line)
-    listed = list(csv.reader(io.StringIO(rows(run, "csv"))))
+    assert all(
+        "--limit=16" in line for line in rows(run, "md", tasks=Registry.installed()).splitlines() if "this run" in line
+    )
+    listed = list(csv.reader(io.StringIO(rows(run, "csv", tasks=Registry.installed()))))
     assert {row[5] for row in listed if len(row) > 5 and row[4] == "1"} == {"oracle (--limit=16)"}
-    tables = json.loads(rows(run, "json"))
+    tables = json.loads(rows(run, "json", tasks=Registry.installed()))
     assert all(row["limit"] == "--limit=16" for table in tables for row in table["rows"] if row["this_run"])
     page = (run / "report.html").read_text()
     assert '"limit":"--limit=16"' in page.replace('": "', '":"')
@@ -128,9 +131,9 @@ def test_a_comparison_names_the_limit(tmp_path: Path, folder: Path) -> None:
     run_wild("--model=baseline", "--run-dir=all", cwd=tmp_path)
     runs = [folder / "sixteen", tmp_path / "all"]
     for form in ("text", "markdown", "html"):
-        found = comparison(runs, form, tmp_path).replace("\\", "")
+        found = comparison(runs, form, tmp_path, Registry.installed()).replace("\\", "")
         assert "oracle, --limit=16" in found and "baseline, --limit" not in found
-    assert json.loads(comparison(runs, "json", tmp_path))["runs"][0]["limit"] == "--limit=16"
+    assert json.loads(comparison(runs, "json", tmp_path, Registry.installed()))["runs"][0]["limit"] == "--limit=16"
 
 
 def test_gates_on_a_limited_run_warn(tmp_path: Path) -> None:

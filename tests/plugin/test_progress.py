@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from agentgauge import read_run
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.run import progress
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.coordination.waiting_requests import WaitingRequests
@@ -18,7 +18,7 @@ from agentgauge.run.progress import Progress, Rate, RunLine, fitted
 from agentgauge.run.thread_pools import processors
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import OFTEN, PYTEST, ROOT, Project, interrupt, on_a_terminal, python, records, summary
-from tests.plugin.toy import Toy
+from tests.plugin.toy import TOY
 
 # -- The progress line counts records as they are written, however far pytest's own reports lag behind.
 
@@ -341,7 +341,7 @@ def workers_of(project: Project) -> set[str]:
 WAIT = 0.3
 
 
-def test_waiting_for_a_slot_is_no_working_time(tmp_path, endpoint, monkeypatch):
+def test_waiting_for_a_slot_is_no_working_time(tmp_path, endpoint):
     """The first 8 requests are sent at once; the others wait for them here."""
     endpoint.choose = slow(WAIT)
     project = Project.make(tmp_path / "project", 16)
@@ -362,8 +362,7 @@ def test_waiting_for_a_slot_is_no_working_time(tmp_path, endpoint, monkeypatch):
     assert f"working time summed over cases: {times['working']:.1f} s; {times['slots']:.1f} s" in " ".join(
         result.output.split()
     )
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
-    working = sum(sample.working_seconds for sample in read_run(project.path / "run").samples)
+    working = sum(sample.working_seconds for sample in read_run(project.path / "run", Registry([TOY])).samples)
     assert working == pytest.approx(times["working"], abs=0.01)
     again = project.run("--rescore", "run", "--run-dir", "again")
     assert again.status == 0

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 from agentgauge_reports.results import read_run
 
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from bench_wild.data import resolve
 from tests.model.fault_server import Act, FaultServer, Seen, completion, data
 from tests.plugin.project import GTA, PYTEST, ROOT, Result, python, records, summary
@@ -235,8 +235,9 @@ def reasons_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     dialect, folder = request.param, tmp_path_factory.mktemp("reasons")
     script: dict[str, list[Any]] = {}
     nodes = []
+    known = Registry.installed()
     for name, test in TASKS.items():
-        task = known_tasks()[name]
+        task = known[name]
         index = task.data.index(task.data.bundled)
         rows = [row for row in index.rows if name != "wild" or row.id.endswith("-t1")]
         for row, kind in zip(rows, KINDS, strict=False):

@@ -264,8 +264,7 @@ def pytest_terminal_summary(terminalreporter):
 """
 
 HALF = """
-from benchmarks.toys import HalfWrongToy
-announce(HalfWrongToy())
+from benchmarks.toys import HALF_WRONG
 """
 
 

@@ -13,9 +13,9 @@ from agentgauge_reports.merge import merge
 
 from agentgauge.agent.dialects.registry import OURS
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import announce, find_task, known_tasks
+from agentgauge.core.registry import Registry
 from tests.plugin.project import PYTEST, ROOT, WILD, Project, python, records, run_gta, run_wild, summary, without_times
-from tests.plugin.toy import Toy
+from tests.plugin.toy import TOY
 
 # -- The same predictions give the same summary, byte for byte apart from times, however the run is made.
 
@@ -149,10 +149,11 @@ def test_the_oracle_reaches_100_in_every_column_with_real_tools(tmp_path, dialec
     column empty."""
     tools = () if dialect == "native" else ("--tool-server", tool_server)
     run_gta("--model", "oracle", "--dialect", dialect, *selection, *tools, "-n", "2", "--run-dir", "run", cwd=tmp_path)
+    tasks = Registry.installed()
     for task, part in summary(tmp_path / "run")["tasks"].items():
         assert part["passed"] == part["planned"]
         # a good result that holds the word "error" fails its module: docs/benchmarks/gta_workflow.md#compression
-        for name in part["metrics"].keys() - find_task(task).counts - {"Module SR"}:
+        for name in part["metrics"].keys() - tasks[task].shown.counts - {"Module SR"}:
             best = 10 if name.startswith("Root Score") else 100
             value, n = part["metrics"][name]["value"], part["metrics"][name]["n"]
             assert value == pytest.approx(best, abs=0.01) or (n == 0 and "--limit" in selection), name
@@ -220,7 +221,7 @@ def test_runs_of_earlier_versions_are_not_scored_by_the_bundled_gold(tmp_path, m
     about["settings"]["data"] = "mini"
     (project.path / "run" / "run.json").write_text(json.dumps(about))
     with (project.path / "conftest.py").open("a") as stream:
-        stream.write("import pathlib\nToy.data.bundled = pathlib.Path(__file__).parent / 'toy'\n")
+        stream.write("import pathlib\nTOY.data.bundled = pathlib.Path(__file__).parent / 'toy'\n")
     assert "holds other data of toy.say than" in run(project, "--rescore=run", status=4)
 
 
@@ -230,13 +231,10 @@ def test_merge_takes_the_data_that_the_shards_used(tmp_path, model, monkeypatch)
     for shard in ("odd", "even"):
         run(project, *model, f"--data={there}", "-k", shard, f"--run-dir={shard}")
     monkeypatch.chdir(project.path)
-    announce(Toy())
-    try:
-        assert merge([Path("odd"), Path("even")], Path("out"))["tasks"]["toy.say"]["passed"] == 6
-        with pytest.raises(UsageProblem, match=r"holds other data of toy\.say than the runs used"):
-            merge([Path("odd"), Path("even")], Path("other"), "toy")
-    finally:
-        del known_tasks()["toy.say"]
+    tasks = Registry([TOY])
+    assert merge([Path("odd"), Path("even")], Path("out"), tasks=tasks)["tasks"]["toy.say"]["passed"] == 6
+    with pytest.raises(UsageProblem, match=r"holds other data of toy\.say than the runs used"):
+        merge([Path("odd"), Path("even")], Path("other"), "toy", tasks=tasks)
     assert not Path("other").exists()
 
 
@@ -269,4 +267,4 @@ def test_a_benchmark_with_gold_in_its_data_is_scored_by_the_data_that_was_asked(
     assert without_times(summary(tmp_path / "run")) == without_times(summary(tmp_path / "again")) == expected
     assert "holds other data of wild than" in run_wild("--rescore=run", "--data=mini", cwd=tmp_path, status=4).output
     with pytest.raises(UsageProblem, match="holds other data of wild than"):
-        export(tmp_path / "run", "wild", tmp_path / "out", "mini")
+        export(tmp_path / "run", "wild", tmp_path / "out", "mini", tasks=Registry.installed())

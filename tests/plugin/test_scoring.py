@@ -14,11 +14,11 @@ import pytest
 from agentgauge_reports.comparison import compare, comparison
 from agentgauge_reports.results import read_run
 
-from agentgauge.core.capabilities import Similarity
 from agentgauge.core.case import CaseSettings
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import Fault
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
+from agentgauge.core.task import Task
 from agentgauge.core.types import Score
 from agentgauge.replies.stages import Stages
 from agentgauge.run.solve import Planned, Solver
@@ -28,7 +28,7 @@ from bench_wild.data import load_sessions
 from tests.model.fault_server import FaultServer, answer, silence, status
 from tests.plugin.conftest import say, undisturbed
 from tests.plugin.project import ROOT, Project, records, run_wild, summary, without_times
-from tests.plugin.toy import Toy, ToyData
+from tests.plugin.toy import ToyData, score, toy
 
 # -- Where cases are scored: cheap scores in the loop, long ones in threads of their own, texts by one server for
 # all workers.
@@ -42,25 +42,27 @@ class CountedData(ToyData):
         return super().load(index, row, task)
 
 
-class Counted(Toy):
-    """Notes where it is scored and how often a sample is loaded; scores of ``slow`` ones wait until they are let go."""
+async def say_right(case):
+    return {"answer": case.sample.payload["say"]}
+
+
+class Counted:
+    """Notes where its task is scored and how often a sample is loaded; scores of ``slow`` ones wait until they are let
+    go."""
 
     def __init__(self, name: str = "toy.say", slow: bool = False) -> None:
-        self.name = name
-        self.slow = self.scores_in_thread = slow
+        self.slow = slow
         self.data = CountedData()
+        self.task = toy(name=name, data=self.data, run=say_right, score=self.score, scores_in_thread=slow)
         self.scored_in: list[str] = []
         self.begun, self.go = threading.Event(), threading.Event()
-
-    async def run(self, case):
-        return {"answer": case.sample.payload["say"]}
 
     def score(self, sample, output, scoring, similarity):
         self.scored_in.append(threading.current_thread().name)
         self.begun.set()
         if self.slow:
             assert self.go.wait(30)
-        return super().score(sample, output, scoring, similarity)
+        return score(sample, output, scoring, similarity)
 
 
 class Silent:
@@ -74,11 +76,11 @@ def solve(tmp_path: Path):
     folder = RunFolder(tmp_path / "run")
     folder.create()
 
-    def planned(task: Toy, number: int) -> Planned:
+    def planned(task: Task, number: int) -> Planned:
         index = task.data.index(project.path / "toy")
         return Planned(task, index, index.rows[number], 1)
 
-    def start(task: Toy, count: int):
+    def start(task: Task, count: int):
         solver = Solver(
             CaseSettings("native", "parity"),
             folder,
@@ -100,9 +102,9 @@ def solve(tmp_path: Path):
 
 
 def test_a_cheap_score_is_worked_out_in_the_loop_from_the_sample_that_is_there(solve) -> None:
-    task = Counted()
-    (record,) = asyncio.run(_all(solve(task, 1)))
-    assert (record.status, task.data.loads, task.scored_in) == ("passed", 1, [threading.current_thread().name])
+    counted = Counted()
+    (record,) = asyncio.run(_all(solve(counted.task, 1)))
+    assert (record.status, counted.data.loads, counted.scored_in) == ("passed", 1, [threading.current_thread().name])
 
 
 async def _all(solves):
@@ -113,11 +115,11 @@ def test_long_scores_keep_neither_cheap_ones_nor_the_loop_nor_other_benchmarks_w
     blocked, other, cheap = Counted("toy.blocked", slow=True), Counted("toy.other", slow=True), Counted("toy.cheap")
 
     async def scene():
-        waiting = [asyncio.ensure_future(one) for one in solve(blocked, 60)]  # more than there are threads
+        waiting = [asyncio.ensure_future(one) for one in solve(blocked.task, 60)]  # more than there are threads
         await asyncio.to_thread(blocked.begun.wait, 20)
-        assert [record.status for record in await asyncio.wait_for(_all(solve(cheap, 60)), 20)] == ["passed"] * 60
+        assert [record.status for record in await asyncio.wait_for(_all(solve(cheap.task, 60)), 20)] == ["passed"] * 60
         other.go.set()
-        assert [record.status for record in await asyncio.wait_for(_all(solve(other, 4)), 20)] == ["passed"] * 4
+        assert [record.status for record in await asyncio.wait_for(_all(solve(other.task, 4)), 20)] == ["passed"] * 4
         assert await asyncio.wait_for(asyncio.to_thread(lambda: "a file"), 20) == "a file"
         assert not any(one.done() for one in waiting)
         blocked.go.set()
@@ -130,11 +132,10 @@ def test_long_scores_keep_neither_cheap_ones_nor_the_loop_nor_other_benchmarks_w
 
 @pytest.mark.parametrize("slow", [False, True])
 def test_a_fault_while_scoring_breaks_the_case_and_keeps_what_was_said(solve, slow: bool) -> None:
-    class Fails(Counted):
-        def score(self, sample, output, scoring, similarity) -> Score:
-            raise Fault("the server is gone", cause="similarity server")
+    def fails(sample, output, scoring, similarity) -> Score:
+        raise Fault("the server is gone", cause="similarity server")
 
-    (record,) = asyncio.run(_all(solve(Fails(slow=slow), 1)))
+    (record,) = asyncio.run(_all(solve(toy(run=say_right, score=fails, scores_in_thread=slow), 1)))
     assert (record.status, record.error, record.cause) == ("broken", "the server is gone", "similarity server")
     assert record.transcript and record.transcript.output == {"answer": "word0"}
 
@@ -143,43 +144,42 @@ def test_what_scores_slowly_is_what_runs_programs_or_asks_a_model() -> None:
     """Everything else is a matter of a few milliseconds and runs in the loop."""
     programs = {f"mmau.contest_{name}" for name in ("standard", "planner", "solver", "retry")}
     expected = {"": programs, "trigram": programs, "minilm": programs | {"gta_atomic.step", "gta_atomic.e2e"}}
-    tasks = [task for task in known_tasks().values() if not task.name.startswith("toy.")]
+    tasks = Registry.installed()
     assert {task.name for task in tasks if task.scores_in_thread} == programs
     for backend, slow in expected.items():
-        comparing = [task for task in tasks if isinstance(task, Similarity) and task.similarity_server(backend)]
+        comparing = [task for task in tasks if task.similarity and task.similarity.server(backend)]
         assert {task.name for task in comparing} == slow - programs
 
 
 SERVED = """
 import sys
-from agentgauge.core.capabilities import Similarity
-from agentgauge.core.task_registry import announce
-from tests.plugin.toy import Toy
+from agentgauge.core.task import Similarity
+from tests.plugin.toy import toy
 
-class Compared(Toy, Similarity):
-    def default_similarity(self, *, official):
+class Compared(Similarity):
+    def default(self, *, official):
         return "trigram"
 
-    def check_similarity(self, similarity):
+    def check(self, similarity):
         pass
 
     def comparable(self, similarity):
         return True
 
-    def similarity_server(self, similarity):
+    def server(self, similarity):
         return [sys.executable, "-m", "bench_gta.similarity_server", "--backend", similarity]
 
-    def score(self, sample, output, scoring, similarity):
-        from bench_gta.similarity import similarity as measure
-        from agentgauge.core.types import Score
+def score(sample, output, scoring, similarity):
+    from bench_gta.similarity import similarity as measure
+    from agentgauge.core.types import Score
 
-        if output is None:
-            return Score(False, {"right": 0.0, "all": 1.0}, (), "")
-        backend, _, url = similarity.partition("@")
-        right = float(measure(similarity)(output["answer"], sample.payload["say"]) > 0.999)
-        return Score(bool(right), {"right": right, "all": 1.0}, (url,), "")
+    if output is None:
+        return Score(False, {"right": 0.0, "all": 1.0}, (), "")
+    backend, _, url = similarity.partition("@")
+    right = float(measure(similarity)(output["answer"], sample.payload["say"]) > 0.999)
+    return Score(bool(right), {"right": right, "all": 1.0}, (url,), "")
 
-announce(Compared())
+COMPARED = toy(score=score, similarity=Compared())
 pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
@@ -228,18 +228,16 @@ FULL = dict.fromkeys(("s1", "s3", "s4"), "raise OSError(28, 'No space left on de
 BREAKING = """
 import pathlib
 from agentgauge.core.errors import DataProblem, Fault, SandboxFault
-from agentgauge.core.task_registry import announce
-from tests.plugin.toy import Toy
+from tests.plugin.toy import score as right, toy
 
 FAULTS = {faults!r}
 
-class Breaking(Toy):
-    def score(self, sample, output, scoring, similarity):
-        if output and pathlib.Path("broken").exists():
-            exec(FAULTS.get(sample.id, ""))
-        return super().score(sample, output, scoring, similarity)
+def score(sample, output, scoring, similarity):
+    if output and pathlib.Path("broken").exists():
+        exec(FAULTS.get(sample.id, ""))
+    return right(sample, output, scoring, similarity)
 
-announce(Breaking())
+BREAKING = toy(score=score)
 pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
@@ -442,10 +440,10 @@ def test_scoring_again_says_the_same(tmp_path: Path, folder: Path) -> None:
 def test_a_comparison_counts_sessions_that_are_whole_in_both_runs(tmp_path: Path, folder: Path) -> None:
     run_wild("--model=baseline", "-k", "wild_tool_bench_0 or clarify", "--run-dir=one", cwd=tmp_path)
     for other, whole, value in ((folder / "part", 0, None), (folder / "all", 1, 100)):
-        part = compare([tmp_path / "one", other], tmp_path)["comparisons"][0]["tasks"]["wild"]
+        part = compare([tmp_path / "one", other], tmp_path, Registry.installed())["comparisons"][0]["tasks"]["wild"]
         assert (part["whole"], part["figures"]["Session"]["b"]) == (whole, value)
         assert part["figures"]["Task"]["b"] == 100
-    told = comparison([tmp_path / "one", folder / "part"], "text", tmp_path)
+    told = comparison([tmp_path / "one", folder / "part"], "text", tmp_path, Registry.installed())
     assert re.search(r"groups, of which none are whole", flat(told))
 
 

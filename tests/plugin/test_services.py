@@ -151,9 +151,9 @@ if os.path.exists("mended"):
 time.sleep(float(os.environ["LATE"]))
 sys.exit("no licence")
 '''
-from agentgauge.core.capabilities import RealTools
+from agentgauge.core.task import RealTools
 
-class Needs(Toy, RealTools):
+class Needs(RealTools):
     def tools_of(self, index, row):
         return ()
     def check_tools(self, names, config, *, scoring, allow_unsafe, server):
@@ -164,7 +164,7 @@ class Needs(Toy, RealTools):
         from tool_impls.server.client import ToolServerBox
         return ToolServerBox(url)
 
-announce(Needs())
+NEEDS = toy(tools=Needs())
 """
 
 
@@ -385,8 +385,9 @@ CONFTEST = """
 import sys
 import urllib.request
 from pathlib import Path
-from agentgauge import RealTools, ToolOutput, announce
-from tests.plugin.toy import Toy
+from agentgauge.core.task import RealTools
+from agentgauge.core.tools import ToolOutput
+from tests.plugin.toy import toy
 
 class Box:
     def __init__(self, url):
@@ -398,12 +399,13 @@ class Box:
     async def close(self):
         pass
 
-class Served(Toy, RealTools):
-    def __init__(self, name, word):
-        self.name, self.word = name, word
-    async def run(self, case):
-        (said,) = await case.use("Say", {})
-        return {"answer": said.content}
+async def run(case):
+    (said,) = await case.use("Say", {})
+    return {"answer": said.content}
+
+class Served(RealTools):
+    def __init__(self, word):
+        self.word = word
     def tools_of(self, index, row):
         return ("Say",)
     def check_tools(self, names, config, *, scoring, allow_unsafe, server):
@@ -413,7 +415,8 @@ class Served(Toy, RealTools):
     def toolbox(self, url):
         return Box(url)
 
-announce(Served("toy.one", "good"), Served("bad.two", "bad"), Served("toy.three", "good"))
+WORDS = {"toy.one": "good", "bad.two": "bad", "toy.three": "good"}
+TASKS = [toy(name=name, run=run, tools=Served(word)) for name, word in WORDS.items()]
 """
 
 SERVER_TOOL_SERVERS = """

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from xdist.remote import Producer
 
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task_registry import find_task, known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.pytest_plugin.xdist import FIRST, ShardScheduling
 from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.shards.balance import balanced
@@ -24,7 +24,7 @@ from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 from tests.plugin.project import Result, records
 from tests.plugin.test_run import WORKERS
-from tests.plugin.toy import Toy, ToyData
+from tests.plugin.toy import ToyData, toy
 
 # -- ``--shard=K/N``: parts of a plan that any machine computes alike.
 
@@ -191,14 +191,8 @@ class SessionData(ToyData):
         return row.id.partition("/")[0]
 
 
-class Sized(Toy):
-    def __init__(self, name, requests):
-        self.name = name
-        self.expected_requests = requests
-        self.data = SessionData()
-
-
-SHORT, LONG = Sized("short", 1), Sized("long", 5)
+SHORT = toy(name="short", expected_requests=1, data=SessionData())
+LONG = toy(name="long", expected_requests=5, data=SessionData())
 
 
 def planned_balance(task, *samples, attempts=1):
@@ -228,7 +222,7 @@ def test_a_table_of_plans(cases, count, shards):
 def bundled() -> tuple[Planned, ...]:
     """Two attempts of every bundled sample."""
     cases = []
-    for task in known_tasks().values():
+    for task in Registry.installed():
         if not task.data.in_run_folder and task.data.bundled.is_relative_to(Path(__file__).parents[2]):
             index = task.data.index(task.data.bundled)
             cases += [Planned(task, index, row, attempt) for row in index.rows for attempt in (1, 2)]
@@ -250,15 +244,14 @@ def test_every_case_is_in_one_shard_beside_what_belongs_to_it_and_every_task_and
     for task in {case.task.name for case in cases}:
         held = [sum(name == task for name, _ in shard) for shard in units]
         assert max(held) - min(held) <= 1
-    costs = [sum(find_task(name).expected_requests * size for (name, _), size in shard.items()) for shard in units]
-    longest = max(
-        (find_task(name).expected_requests * size for shard in units for (name, _), size in shard.items()), default=0
-    )
+    requests = {case.task.name: case.task.expected_requests for case in cases}
+    costs = [sum(requests[name] * size for (name, _), size in shard.items()) for shard in units]
+    longest = max((requests[name] * size for shard in units for (name, _), size in shard.items()), default=0)
     assert max(costs) - min(costs) <= longest + 1e-6
 
 
 def test_the_four_tasks_of_a_session_are_one_group():
-    task = known_tasks()["wild"]
+    task = Registry.installed()["wild"]
     rows = task.data.index(task.data.bundled).rows
     assert Counter(Counter(map(task.data.group_of, rows)).values()) == {4: len(rows) // 4}
 

@@ -16,6 +16,7 @@ import pytest
 from agentgauge_reports.comparison import compare
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.registry import Registry
 from agentgauge.model.vision_probe import NUMBER
 from agentgauge.run.preflight import FILE, blind_roles
 from tests.mmau import records as made
@@ -210,7 +211,7 @@ def test_runs_with_and_without_pictures_are_not_compared_on_figures_that_need_th
     why = "mmau.ds_oracle: 1 case is not applicable in one run: gpt-4-lookalike sees no pictures"
     result = run(data, blind, *ORACLE, "--run-dir", "blind", gate, status=1)
     assert f"the runs cannot be compared: {why}" in " ".join(result.output.split())
-    (found,) = compare([data / "sees", data / "blind"], data)["comparisons"]
+    (found,) = compare([data / "sees", data / "blind"], data, Registry.installed())["comparisons"]
     assert why in found["warnings"]
     shown = {name: (figure["a"], figure["b"]) for name, figure in found["tasks"]["mmau.ds_oracle"]["figures"].items()}
     assert (shown["Accuracy"], shown["Text"]) == ((None, None), (100, 100))

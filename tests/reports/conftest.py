@@ -1,4 +1,4 @@
-"""A browser for the tests that look at pages."""
+"""Tasks as if they were installed, and a browser for the tests that look at pages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.registry import Registry
 from tests.reports.browsers import Watched, started_browser
+from tests.reports.runs import known
 
 AXE = Path(sys.prefix) / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """A function that installs tasks, besides those that are."""
+    return lambda *tasks: monkeypatch.setattr(Registry, "installed", lambda: known(*tasks))
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,21 @@ from typing import Any
 
 from agentgauge_reports.run import sum_up
 
-from agentgauge.core.capabilities import Similarity, options_of
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.registry import Registry
+from agentgauge.core.task import Task
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder
+from tests.plugin.toy import TOY
+
+INSTALLED = Registry.installed()
+
+
+def known(*tasks: Task) -> Registry:
+    """The installed tasks and these."""
+    return Registry([*INSTALLED, *tasks])
+
+
+TASKS = known(TOY)
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR42mNoaGjAgxhGpRsaAAewljh5GdCrAAAAAElFTkSuQmCC"
@@ -46,9 +57,14 @@ def record(number, *, events=(), passed=True, output=None, task="toy.say", sampl
 
 
 def write_run(
-    path: Path, records: Iterable[Record], *, model: str = "m", missing: Iterable[tuple[str, str]] = ()
+    path: Path,
+    records: Iterable[Record],
+    *,
+    tasks: Registry = TASKS,
+    model: str = "m",
+    missing: Iterable[tuple[str, str]] = (),
 ) -> Path:
-    """A finished run of these records and of cases that were not attempted."""
+    """A finished run of these records and of cases that were not attempted. ``tasks``: all that are known."""
     folder = RunFolder(path)
     folder.create()
     plan = {}
@@ -72,7 +88,7 @@ def write_run(
         "options": {
             option.name: option.accepted[0] if option.accepted else option.default
             for n in names
-            for option in options_of(find_task(n))
+            for option in tasks[n].options
         },
     }
     folder.write_plan(plan)
@@ -90,12 +106,12 @@ def write_run(
         folder,
         list(plan),
         outlines,
+        tasks=tasks,
         about=about,
         index_of=lambda task: SimpleNamespace(rows=()),
         scoring="parity",
         similarity={
-            name: task.default_similarity(official=False) if isinstance(task := find_task(name), Similarity) else ""
-            for name in names
+            name: compared.default(official=False) if (compared := tasks[name].similarity) else "" for name in names
         },
     )
     return path

@@ -16,6 +16,7 @@ from agentgauge_reports.text import cut
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text import clean
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
+from tests.reports.runs import TASKS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\x00\x1b[31m\u202eright to left\ud800"
 DATA = {"official": False, "fingerprint": "f", "samples": 4, "left_out": []}
@@ -101,7 +102,7 @@ def told(tmp_path) -> dict[str, dict]:
         case("c", "broken", error="model endpoint: http 500", cause="http 500"),
         case("a", "wrong", attempt=2, labels=("a label of nobody",)),
     ]
-    write_run(make_run(tmp_path / "runs" / "one", records, missing=[("wild", "d", 1)]), tmp_path / "out")
+    write_run(make_run(tmp_path / "runs" / "one", records, missing=[("wild", "d", 1)]), tmp_path / "out", tasks=TASKS)
     found = [json.loads(path.read_text()) for path in (tmp_path / "out").glob("*-result.json")]
     return {result["name"]: result for result in found}
 
@@ -145,9 +146,9 @@ def test_a_result_has_its_places_steps_times_and_a_link_to_the_transcript(told):
 
 def test_written_again_results_replace_themselves(tmp_path):
     run = make_run(tmp_path / "run", [case("a", events=[call()]), case("b", "wrong")])
-    write_run(run, tmp_path / "out")
+    write_run(run, tmp_path / "out", tasks=TASKS)
     first = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    write_run(run, tmp_path / "out")
+    write_run(run, tmp_path / "out", tasks=TASKS)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == first
 
 
@@ -155,7 +156,7 @@ def test_hostile_texts_become_harmless_text(tmp_path):
     record = case(
         HOSTILE, "wrong", events=[call(HOSTILE, HOSTILE, HOSTILE), tool(HOSTILE, HOSTILE)], explanation=HOSTILE
     )
-    write_run(make_run(tmp_path / "run", [record], model=HOSTILE), tmp_path / "out")
+    write_run(make_run(tmp_path / "run", [record], model=HOSTILE), tmp_path / "out", tasks=TASKS)
     for path in (tmp_path / "out").iterdir():
         text = path.read_bytes().decode("utf-8")
         assert not {"\x00", "\x1b", "\u202e"} & set(text), path.name
@@ -189,7 +190,7 @@ def test_pictures_of_a_case_that_did_not_pass_are_attached(tmp_path):
     (run / "files").mkdir()
     for name in ("files/a.png", "files/b.png"):
         (run / name).write_bytes(b"\x89PNG a picture")
-    write_run(run, tmp_path / "out")
+    write_run(run, tmp_path / "out", tasks=TASKS)
     found = results(tmp_path / "out")
     assert [one["name"] for one in found["wild/a"]["attachments"]] == ["transcript", "a.png"]
     source = tmp_path / "out" / found["wild/a"]["attachments"][1]["source"]
@@ -201,7 +202,7 @@ def test_pictures_of_a_case_that_did_not_pass_are_attached(tmp_path):
 def test_files_outside_the_run_are_never_attached(tmp_path):
     (tmp_path / "secret.png").write_bytes(b"secret")
     run = make_run(tmp_path / "run", [case("a", "wrong", events=[tool(result="{RUN}/../secret.png", kind="image")])])
-    write_run(run, tmp_path / "out")
+    write_run(run, tmp_path / "out", tasks=TASKS)
     assert not list((tmp_path / "out").glob("*.png"))
 
 
@@ -209,7 +210,7 @@ def test_a_file_for_which_there_is_no_room_is_named_instead(tmp_path):
     run = make_run(tmp_path / "run", [case("a", "wrong", events=[tool(result="{RUN}/big.png", kind="image")])])
     with (run / "big.png").open("wb") as file:
         file.truncate(30_000_001)
-    write_run(run, tmp_path / "out")
+    write_run(run, tmp_path / "out", tasks=TASKS)
     [result] = results(tmp_path / "out").values()
     told = "big.png (30,000,001 bytes) is not attached; it is at big.png in the run&#x27;s folder"
     assert told in result["descriptionHtml"]
@@ -249,7 +250,7 @@ def test_the_transcript_tells_everything_once():
 
 
 def test_environment_is_one_line_a_fact_and_backslashes_survive(tmp_path):
-    lines = environment(load_run(make_run(tmp_path / "run", [case("a")]))).splitlines()
+    lines = environment(load_run(make_run(tmp_path / "run", [case("a")]), tasks=TASKS)).splitlines()
     assert lines == [
         *("model=m", "dialect=native", "scoring=parity", "attempts=1", "agentgauge=0.1.0"),
         *("data.wild=bundled f", "tool.OCR=basic", "option.wild=a\\\\b"),
@@ -264,7 +265,7 @@ def test_gates_and_figures_are_metrics_that_the_quality_gate_reads(tmp_path):
     run = make_run(
         tmp_path / "run", [case("a"), case("b", "broken", error="tool server: gone", cause="timeout")], gates=gates
     )
-    write_run(run, tmp_path / "out")
+    write_run(run, tmp_path / "out", tasks=TASKS)
     read = {
         name: json.loads((tmp_path / "out" / name).read_text())
         for name in ("agentgauge-perf.json", "allurerc.json", "agentgauge-globals.json")
@@ -286,7 +287,7 @@ def test_gates_and_figures_are_metrics_that_the_quality_gate_reads(tmp_path):
 def test_each_model_has_a_history_of_its_own_beside_the_runs(tmp_path):
     paths = {}
     for name, model in (("one", "m"), ("two", "m"), ("three", "org/n"), ("four", "../..")):
-        run = load_run(make_run(tmp_path / "runs" / name, [case("a")], model=model))
+        run = load_run(make_run(tmp_path / "runs" / name, [case("a")], model=model), tasks=TASKS)
         paths[name] = (
             (tmp_path / "x" / configuration(run, tmp_path / "x")["historyPath"])
             .resolve()
@@ -302,7 +303,7 @@ def test_each_model_has_a_history_of_its_own_beside_the_runs(tmp_path):
 def test_without_the_command_one_is_told_how_to_make_the_dashboard(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    run = load_run(make_run(tmp_path / "run", [case("a")]))
+    run = load_run(make_run(tmp_path / "run", [case("a")]), tasks=TASKS)
     assert (
         make_dashboard(run, tmp_path / "out dir")[1]
         .strip()
@@ -317,15 +318,15 @@ def test_a_command_that_fails_is_told_in_a_sentence(tmp_path, monkeypatch):
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
     run = make_run(tmp_path / "run", [case("a")])
-    write_run(run, tmp_path / "out")
+    write_run(run, tmp_path / "out", tasks=TASKS)
     with pytest.raises(UsageProblem, match=r"allure generate failed in .*out: no room"):
-        make_dashboard(load_run(run), tmp_path / "out")
+        make_dashboard(load_run(run, tasks=TASKS), tmp_path / "out")
 
 
 def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageProblem, match="cannot be written"):
-        write_run(make_run(tmp_path / "run", [case("a")]), tmp_path / "file" / "out")
+        write_run(make_run(tmp_path / "run", [case("a")]), tmp_path / "file" / "out", tasks=TASKS)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from agentgauge_reports.allure import write_results
 from agentgauge_reports.allure.dashboard import find_command
 
+from tests.reports.runs import TASKS
 from tests.reports.test_allure import HOSTILE, call, case, make_run, tool
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -55,7 +56,7 @@ def runs(tmp_path_factory, command) -> Path:
         (run / "files").mkdir()
         (run / "files" / "plot.png").write_bytes(PICTURE)
         (run / "report.html").write_text(f"<title>{name}</title>")
-        said = write_results(run, run / "allure")
+        said = write_results(run, run / "allure", tasks=TASKS)
         assert "dashboard/index.html" in said
     return runs
 
@@ -159,7 +160,7 @@ def test_categories_are_the_kinds_of_failures(runs):
 
 
 def test_the_trend_has_both_runs_once_and_the_figures_of_each(runs):
-    write_results(runs / "second", runs / "second" / "allure")
+    write_results(runs / "second", runs / "second" / "allure", tasks=TASKS)
     history = [json.loads(text) for text in (runs / "allure-history" / "m" / "history.jsonl").read_text().splitlines()]
     assert [point["name"] for point in history] == ["m · first", "m · second"]
     assert [point["metrics"]["capability.tool use"] for point in history] == [25.0, 50.0]

@@ -12,11 +12,10 @@ from agentgauge_reports.page import write_page
 from agentgauge_reports.tables import rows
 
 from agentgauge.cli.main import main
-from agentgauge.core.capabilities import Breakdown, Breakdowns, Cell
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.presentation import Breakdown, Cell
 from tests.plugin.project import run_wild
-from tests.plugin.toy import Toy
-from tests.reports.runs import page_data, record, write_run
+from tests.plugin.toy import toy
+from tests.reports.runs import known, page_data, record, write_run
 
 pytestmark = pytest.mark.slow
 
@@ -31,21 +30,16 @@ HEAT = Breakdown(
 COUNTS = Breakdown("Faults", "kind", ("cases", "per cent"), {"late": (Cell(3.0, 4), Cell(75.0, 4))}, counts=("cases",))
 
 
-class Broken(Toy, Breakdowns):
-    """The toy benchmark with two breakdowns."""
-
-    def breakdowns(self, scores, scoring):
-        return (HEAT, COUNTS) if scores else ()
+TASKS = known(toy(breakdowns=lambda scores, scoring: (HEAT, COUNTS) if scores else ()))
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path) -> Path:
-    monkeypatch.setitem(known_tasks(), Toy.name, Broken())
-    return write_run(tmp_path / "run", [record(0)])
+def run(tmp_path) -> Path:
+    return write_run(tmp_path / "run", [record(0)], tasks=TASKS)
 
 
 def test_markdown_has_a_section_for_each(run):
-    assert rows(run, "md").endswith(
+    assert rows(run, "md", tasks=TASKS).endswith(
         "## Toy: By evenness\n\nn counts samples.\n\n"
         "| sample | small | large |\n|---|---:|---:|\n| even\\|odd | 12.35 (n 81) | – |\n\n"
         "## Toy: Faults\n\n| kind | cases | per cent |\n|---|---:|---:|\n| late | 3 | 75.00 |"
@@ -53,7 +47,7 @@ def test_markdown_has_a_section_for_each(run):
 
 
 def test_csv_has_a_block_for_each(run):
-    blocks = [list(csv.reader(io.StringIO(block))) for block in rows(run, "csv").split("\n\n")]
+    blocks = [list(csv.reader(io.StringIO(block))) for block in rows(run, "csv", tasks=TASKS).split("\n\n")]
     assert blocks[-2:] == [
         [
             ["benchmark", "table", "model", "sample", "small", "large", "n small", "n large"],
@@ -67,7 +61,7 @@ def test_csv_has_a_block_for_each(run):
 
 
 def test_the_page_holds_them(run):
-    found = page_data(write_page(run, run / "report.html"))["breakdowns"]
+    found = page_data(write_page(run, run / "report.html", tasks=TASKS))["breakdowns"]
     assert [(one["table"], one["heat"], one["rows"][0]["values"]) for one in found] == [
         ("By evenness", True, {"small": 12.3456, "large": None}),
         ("Faults", False, {"cases": 3, "per cent": 75}),
@@ -78,8 +72,8 @@ def test_summaries_of_earlier_versions_have_none(run):
     summary = json.loads((run / "summary.json").read_text())
     del summary["tasks"]["toy.say"]["breakdowns"]
     (run / "summary.json").write_text(json.dumps(summary))
-    assert page_data(write_page(run, run / "report.html"))["breakdowns"] == []
-    assert "## Toy: By evenness" not in rows(run, "md")
+    assert page_data(write_page(run, run / "report.html", tasks=TASKS))["breakdowns"] == []
+    assert "## Toy: By evenness" not in rows(run, "md", tasks=TASKS)
 
 
 def test_a_run_of_wildtoolbench_writes_its_tables_and_its_csv(tmp_path, capsys):

@@ -13,7 +13,7 @@ from agentgauge_reports.load import Omitted
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event
-from tests.reports.runs import made
+from tests.reports.runs import TASKS, made
 
 EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 ASKED = {
@@ -41,7 +41,7 @@ ENDS = {"a": "pw", "b/c": "w", "d": "b", "e": "-"}
 
 
 def write_eval(run, target, omitted=None):
-    (log,) = write(run, target, omitted or Omitted())
+    (log,) = write(run, target, omitted or Omitted(), TASKS)
     return log
 
 

@@ -21,10 +21,8 @@ from agentgauge_reports.formats import writer
 from agentgauge_reports.load import Omitted
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
-from tests.plugin.toy import Toy
-from tests.reports.runs import combined_run, record, write_run
+from tests.reports.runs import TASKS, combined_run, record, write_run
 
 HERE = Path(__file__).parent
 EARLIER = HERE.parent / "run_folders" / "2026-11"
@@ -46,11 +44,6 @@ TALK = (
 )
 
 
-@pytest.fixture(autouse=True)
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
-
-
 @pytest.fixture(params=["gta", "wild-mmau", "odd"])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param != "odd":
@@ -66,7 +59,7 @@ def schema(name: str) -> Any:
 
 def written(run: Path, name: str, output: Path) -> list[Path]:
     omitted = Omitted()
-    files = writer(name)(run, output, omitted)
+    files = writer(name)(run, output, omitted, TASKS)
     assert [each for each in omitted.sentences("x") if not each.startswith("the gold")] == []
     return files
 

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from agentgauge.cli.main import main
-from agentgauge.core.capabilities import PredictionFiles
-from agentgauge.core.task_registry import known_tasks
 from bench_gta.atomic import task as gta
 from bench_mmau import task as mmau
 from bench_wild import task as wild
 from tests.plugin.project import run_gta, run_mmau, run_wild, summary
+from tests.reports.runs import INSTALLED
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +67,7 @@ def predictions(exported: Path, task: str) -> Path:
 
 
 def score(task: str, file: Path) -> list[str]:
-    samples = known_tasks()[task].data.bundled
+    samples = INSTALLED[task].data.bundled
     if task.startswith("gta_atomic"):
         samples = file.parents[2] / "gta_dataset"  # of a part of the data, as this run is
     return ["score", task, "--samples", str(samples), "--predictions", str(file), "--json"]
@@ -76,9 +75,7 @@ def score(task: str, file: Path) -> list[str]:
 
 def test_every_layout_is_here() -> None:
     ours = {task.name for task in (*gta.TASKS, *wild.TASKS, *mmau.TASKS)} | {"gta_workflow"}
-    assert (
-        ours == {*OTHERS, *MMAU} == {name for name, task in known_tasks().items() if isinstance(task, PredictionFiles)}
-    )
+    assert ours == {*OTHERS, *MMAU} == {task.name for task in INSTALLED if task.files}
 
 
 def figures(exported: Path, task: str) -> dict[str, Any]:
@@ -105,7 +102,7 @@ def test_the_gold_is_perfect_in_any_order(task: str, exported: Path, capsys: Any
     found = told.get("columns", told["metrics"])
     own = {name: metric["value"] for name, metric in figures(exported, task).items() if name in found}
     assert {name: found[name] for name in own} == pytest.approx(own)
-    published = known_tasks()[task].published
+    published = INSTALLED[task].shown.published
     headline = [name for name in published if own[name] is not None]
     assert len(headline) >= len(published) - 1  # one task in sixteen has a part in C-SR
     for name in headline:

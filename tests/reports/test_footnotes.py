@@ -15,37 +15,26 @@ from agentgauge_reports.page import write_page
 from agentgauge_reports.several import joint_leaderboard
 from agentgauge_reports.tables import rows
 
-from agentgauge.core.capabilities import Column, Footnote, Leaderboard, PublishedRows
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import announce, known_tasks
-from tests.plugin.toy import Toy
-from tests.reports.runs import page_data, write_run
+from agentgauge.core.published import Column, Footnote, Leaderboard, Published
+from tests.plugin.toy import toy
+from tests.reports.runs import INSTALLED, TASKS, known, page_data, write_run
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {file.stem: json.loads(file.read_text("utf-8")) for file in sorted(ROOT.glob("bench_*/**/reference/*.json"))}
 OF_THE_DATA = "table_4_dataset"  # it is in docs/official-data.md
 
-TASKS = {name: task for name, task in known_tasks().items() if isinstance(task, PublishedRows) and task.leaderboards()}
-BOARDS = {board.title: board for task in TASKS.values() for board in task.leaderboards()}
+BOARDS = {board.title: board for task in INSTALLED if task.published for board in task.published.leaderboards()}
 NOTED = [(title, note) for title, board in BOARDS.items() for note in board.footnotes]
-
-
-class Noted(Toy):
-    """With a published table that has a footnote."""
-
-    models: tuple[str, ...] = ("best",)
-
-    def leaderboards(self) -> list[Leaderboard]:
-        notes = (Footnote("Misprinted: 9 & 0 are exchanged.", self.models, ("Acc",)),)
-        columns = (Column("Acc", "Acc", self.name, "Acc"),)
-        return [Leaderboard("first", "paper", "2025", columns, [{"model": "best", "Acc": 90.0}], footnotes=notes)]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of every task that has published tables, with a figure in each of their columns."""
     path = tmp_path_factory.mktemp("runs") / "run"
-    write_run(path, [], missing=[(name, "s") for name in TASKS])
+    write_run(
+        path, [], missing=[(task.name, "s") for task in INSTALLED if task.published and task.published.leaderboards()]
+    )
     summary = json.loads((path / "summary.json").read_text(encoding="utf-8"))
     for column in (column for board in BOARDS.values() for column in board.columns):
         if part := summary["tasks"].get(column.part):
@@ -87,12 +76,13 @@ def is_at_its_figures(title: str, note: Footnote, lines: list[str]) -> bool:
 def test_a_footnote_stands_below_its_table_and_its_sign_at_its_figures(
     title: str, note: Footnote, run: Path, summary: dict[str, Any]
 ) -> None:
-    for page in (leaderboard(summary), joint_leaderboard({"one": summary, "other": summary}), rows(run, "md")):
+    both = joint_leaderboard({"one": summary, "other": summary}, TASKS)
+    for page in (leaderboard(summary, TASKS), both, rows(run, "md", tasks=TASKS)):
         assert is_at_its_figures(title, note, sections(page)[title])
 
 
 def test_the_page_has_every_footnote_at_its_figures(run: Path) -> None:
-    boards = page_data(write_page(run, run / "report.html"))["boards"]
+    boards = page_data(write_page(run, run / "report.html", tasks=TASKS))["boards"]
     shown = {one["title"]: one for board in boards for one in board["editions"]}
     for title, note in NOTED:
         ((sign, _),) = [one for one in shown[title]["footnotes"] if one[1] == note.text]
@@ -103,9 +93,9 @@ def test_the_page_has_every_footnote_at_its_figures(run: Path) -> None:
 
 
 def test_csv_and_json_keep_figures_numbers_and_have_the_footnotes_beside(run: Path) -> None:
-    blocks = [list(csv.DictReader(io.StringIO(block))) for block in rows(run, "csv").split("\n\n")]
+    blocks = [list(csv.DictReader(io.StringIO(block))) for block in rows(run, "csv", tasks=TASKS).split("\n\n")]
     of_tables = {block[0]["table"]: block for block in blocks if "footnotes" in block[0]}
-    tables = {one["table"]: one for one in json.loads(rows(run, "json")) if "footnotes" in one}
+    tables = {one["table"]: one for one in json.loads(rows(run, "json", tasks=TASKS)) if "footnotes" in one}
     assert of_tables.keys() == tables.keys() == BOARDS.keys()
     for title, note in NOTED:
         named = [row for row in of_tables[title] if row["this_run"] == "0" and row["model"] in note.models]
@@ -146,9 +136,8 @@ def test_statistics_of_the_data_are_in_the_docs_with_their_notes() -> None:
 
 
 def test_a_footnote_to_a_figure_that_the_table_lacks_is_a_mistake_of_the_author() -> None:
-    class Mistaken(Noted):
-        name = "toy.mistaken"
-        models = ("worst",)
-
+    notes = (Footnote("Misprinted: 9 & 0 are exchanged.", ("worst",), ("Acc",)),)
+    columns = (Column("Acc", "Acc", "toy.say", "Acc"),)
+    board = Leaderboard("first", "paper", "2025", columns, [{"model": "best", "Acc": 90.0}], footnotes=notes)
     with pytest.raises(UsageProblem, match="a footnote to worst, which it does not have"):
-        announce(Mistaken())
+        known(toy(published=Published(dialects=("native",), leaderboards=lambda: [board])))

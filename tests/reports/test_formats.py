@@ -16,27 +16,24 @@ from agentgauge_reports.page import write_page
 from agentgauge_reports.tables import rows as table_rows
 
 from agentgauge.cli.main import main
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.published import Published
 from agentgauge.core.types import Event
 from tests.packages import absent
-from tests.plugin.toy import Toy
-from tests.reports.runs import mostly_broken_run, page_data, record, write_run
+from tests.plugin.toy import toy
+from tests.reports.runs import INSTALLED, known, mostly_broken_run, page_data, record, write_run
 
 HOSTILE = Event("tool", "OCR", 1.0, 0.5, {"arguments": {"a": 1}, "result": [{"type": "text", "content": "=1+\ud800"}]})
 
 
-class Published(Toy):
-    """With published rows, beside which a run of the bundled data may not stand."""
-
-    official = False
-
-    def published_rows(self):
-        return [{"edition": "of 50% & more", "model": "other_model", "Acc": 50.0}]
+ROW = {"edition": "of 50% & more", "model": "other_model", "Acc": 50.0}
+TOLD = toy(published=Published(dialects=("native",), rows=[ROW]))
+"""With published rows, beside which a run of the bundled data may not stand."""
+TASKS = known(TOLD)
 
 
 @pytest.fixture(autouse=True)
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(known_tasks(), Toy.name, Published())
+def is_installed(installed) -> None:
+    installed(TOLD)
 
 
 @pytest.fixture
@@ -75,14 +72,14 @@ def test_csv_has_a_file_each(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
 def test_csv_is_safe_in_a_spreadsheet(text: str, cell: str, tmp_path: Path) -> None:
     said = Event("tool", "OCR", 1.0, 0.5, {"arguments": {}, "result": [{"type": "text", "content": text}]})
     run = write_run(tmp_path / "run", [record(0, events=[said])], model=text)
-    _, calls, _ = writer("csv")(run, tmp_path / "out", Omitted())
+    _, calls, _ = writer("csv")(run, tmp_path / "out", Omitted(), TASKS)
     assert f",{cell},".encode() in calls.read_bytes()
-    assert f",{cell}," in table_rows(run, "csv")
+    assert f",{cell}," in table_rows(run, "csv", tasks=TASKS)
 
 
 def test_parquet_has_the_same_with_types(run: Path, tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
-    files = writer("parquet")(run, tmp_path / "out", Omitted())
+    files = writer("parquet")(run, tmp_path / "out", Omitted(), TASKS)
     samples, calls, metrics = map(polars.read_parquet, files)
     assert samples["passed"].to_list() == [True, False, True, False]
     assert calls["output"].to_list() == ["=1+?"] * 2
@@ -98,14 +95,16 @@ def test_parquet_without_its_package(run: Path, tmp_path: Path, monkeypatch: pyt
 
 def test_figures_of_a_mostly_broken_task_are_nowhere(tmp_path: Path) -> None:
     run = mostly_broken_run(tmp_path / "run")
-    (log,) = writer("eval")(run, tmp_path / "run.eval", Omitted())
+    (log,) = writer("eval")(run, tmp_path / "run.eval", Omitted(), TASKS)
     with ZipFile(log) as archive:
         (score,) = json.loads(archive.read("header.json"))["results"]["scores"]
     assert score["metrics"] == {}
     summary = json.loads((run / "summary.json").read_text())
     assert {"metrics", "pass", "breakdowns"} <= summary["tasks"]["toy.say"].keys()
-    assert [table for table in json.loads(table_rows(run, "json")) if "keyword" not in table["table"]] == []
-    (task,) = page_data(write_page(run, tmp_path / "page.html"))["tasks"]
+    assert [
+        table for table in json.loads(table_rows(run, "json", tasks=TASKS)) if "keyword" not in table["table"]
+    ] == []
+    (task,) = page_data(write_page(run, tmp_path / "page.html", tasks=TASKS))["tasks"]
     assert task["broken"] == 3 and task["pass"] is None
 
 
@@ -133,9 +132,10 @@ def test_what_cannot_be_written_is_told(
     assert told in capsys.readouterr().err
 
 
-def test_prediction_files_may_not_take_the_name_of_a_format(run: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    wild = known_tasks()["wild"]
-    monkeypatch.setattr(wild, "exporters", lambda: {"csv": lambda *words, **more: []})
+def test_prediction_files_may_not_take_the_name_of_a_format(run: Path, installed, capsys) -> None:
+    wild = INSTALLED["wild"]
+    exporters = {"csv": lambda results, folder, *, model, scoring: []}
+    installed(replace(wild, files=replace(wild.files, exporters=exporters)))
     assert main(["report", str(run), "--format", "csv", "--output", "out"]) == 4
     assert "the task wild has prediction files named csv" in capsys.readouterr().err
 

@@ -21,22 +21,20 @@ from agentgauge_reports.grouping import (
 )
 from agentgauge_reports.load import load_run
 
-from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.causes import CAUSES
-from agentgauge.core.task_registry import known_tasks
-from tests.reports.runs import made
+from tests.reports.runs import INSTALLED, TASKS, made
 
 
 def test_every_part_names_a_task_that_there_is_and_every_task_has_a_capability():
-    named = {part.task for name in CAPABILITIES for part in known_capabilities()[name]}
-    announced = {name for name in known_tasks() if name.startswith(("gta", "wild", "mmau"))}
+    named = {part.task for name in CAPABILITIES for part in known_capabilities(INSTALLED)[name]}
+    announced = {name for name in INSTALLED.names if name.startswith(("gta", "wild", "mmau"))}
     assert named >= announced
 
 
 def test_keywords_are_those_of_the_bundled_samples():
-    for parts in known_capabilities().values():
+    for parts in known_capabilities(INSTALLED).values():
         for part in parts:
-            task = known_tasks()[part.task]
+            task = INSTALLED[part.task]
             known = {tag for row in task.data.index(task.data.bundled).rows for tag in row.tags}
             assert part.keywords <= known, part
 
@@ -44,7 +42,7 @@ def test_keywords_are_those_of_the_bundled_samples():
 def test_a_figure_is_the_mean_of_tasks_and_attempts_are_averaged_by_sample(tmp_path):
     ends = {"a": "pw", "b": "pp", "c": "bb", "d": "ww"}
     tags = {"a": ["single"], "b": ["single"], "c": ["single"], "d": ["clarify"]}
-    found = capabilities(load_run(made(tmp_path / "run", ends, task="wild", tags=tags)))
+    found = capabilities(load_run(made(tmp_path / "run", ends, task="wild", tags=tags), tasks=TASKS))
     assert list(found) == ["tool use", "understanding"]
     assert found["tool use"]["value"] == pytest.approx(75)
     assert found["tool use"]["n"] == 2
@@ -54,7 +52,7 @@ def test_a_figure_is_the_mean_of_tasks_and_attempts_are_averaged_by_sample(tmp_p
 
 
 def test_a_capability_without_a_finished_case_has_no_value(tmp_path):
-    found = capabilities(load_run(made(tmp_path / "run", {"a": "b"}, task="mmau.ds_retry")))
+    found = capabilities(load_run(made(tmp_path / "run", {"a": "b"}, task="mmau.ds_retry"), tasks=TASKS))
     assert found == {"self-correction": {"value": None, "low": None, "high": None, "n": 0, "made_of": []}}
 
 
@@ -126,7 +124,7 @@ ROOT = Path(__file__).resolve().parents[2]
     ],
 )
 def test_the_first_label_that_is_known_decides(task, labels, kind):
-    assert kind_of_labels(task, labels) == kind
+    assert kind_of_labels(INSTALLED.get(task), labels) == kind
 
 
 @pytest.mark.parametrize(
@@ -145,12 +143,13 @@ def test_the_first_label_that_is_known_decides(task, labels, kind):
     ],
 )
 def test_a_broken_case_is_sorted_by_its_cause_and_what_failed(task, cause, error, kind):
-    assert kind_of_cause(task, cause, error) == kind
+    assert kind_of_cause(INSTALLED.get(task), cause, error) == kind
 
 
 def test_only_wrong_and_broken_cases_have_a_kind(tmp_path):
-    run = load_run(made(tmp_path / "run", {"a": "p", "b": "w", "c": "b", "d": "-"}, labels={"b": ["wrong_tool"]}))
-    assert [kind_of(case) for case in run.cases] == ["", "wrong_tool", "endpoint", ""]
+    ends = {"a": "p", "b": "w", "c": "b", "d": "-"}
+    run = load_run(made(tmp_path / "run", ends, labels={"b": ["wrong_tool"]}), tasks=TASKS)
+    assert [kind_of(case, TASKS) for case in run.cases] == ["", "wrong_tool", "endpoint", ""]
 
 
 def test_every_cause_that_the_code_names_has_a_kind_of_its_own_or_is_shared_by_servers():
@@ -161,6 +160,6 @@ def test_every_cause_that_the_code_names_has_a_kind_of_its_own_or_is_shared_by_s
     for folder in ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "tool_impls"):
         for file in (ROOT / folder).rglob("*.py"):
             named |= set(calls.findall(file.read_text(encoding="utf-8")))
-    known = {cause for task in known_tasks().values() for cause in presentation_of(task).kinds} | {*CAUSES, *TITLES}
+    known = {cause for task in INSTALLED for cause in task.shown.kinds} | {*CAUSES, *TITLES}
     assert {cause for cause in named - known if not cause.startswith("http ")} <= shared
     assert {"worker died", "batch expired", "invalid json", "truncated body"} <= named

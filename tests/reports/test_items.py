@@ -9,7 +9,7 @@ from agentgauge_reports.items import SampleHealth, item_health, items
 from agentgauge_reports.load import load_run
 
 from agentgauge.core.errors import UsageProblem
-from tests.reports.runs import made
+from tests.reports.runs import TASKS, made
 
 
 def health(tmp_path, *runs, models=()):
@@ -19,7 +19,7 @@ def health(tmp_path, *runs, models=()):
         made(tmp_path / str(place), ends, model=name)
         for place, (ends, name) in enumerate(zip(runs, names, strict=True))
     ]
-    return {item.sample: item for item in item_health([load_run(folder) for folder in folders])}
+    return {item.sample: item for item in item_health([load_run(folder, tasks=TASKS) for folder in folders])}
 
 
 def test_shares_are_means_over_runs_and_broken_or_missing_cases_say_nothing(tmp_path):
@@ -83,7 +83,7 @@ def test_the_text_names_the_samples_and_json_has_them_all(tmp_path):
         ("two", "n", {"a": "pp", "b": "ww", "c": "ww"}),
         ("gold", "oracle", {"a": "pp", "b": "wp", "c": "pp"}),
     )]  # fmt: skip
-    text = items(runs)
+    text = items(runs, tasks=TASKS)
     for line in (
         "3 samples over 2 runs of models",
         "    solved by no model: 1 of 3\n        b",
@@ -92,13 +92,14 @@ def test_the_text_names_the_samples_and_json_has_them_all(tmp_path):
         "    gold that the oracle does not reach: 1 of 3\n        b",
     ):
         assert line in text
-    told = json.loads(items(runs, as_json=True))
+    told = json.loads(items(runs, tasks=TASKS, as_json=True))
     assert [run["model"] for run in told["runs"]] == ["m", "n", "oracle"]
     assert [SampleHealth(**item).sample for item in told["items"]] == ["a", "b", "c"]
 
 
 def test_long_lists_are_cut_in_lines_of_80(tmp_path):
-    text = items([made(tmp_path / "run", {f"sample-number-{number}": "w" for number in range(30)})])
+    run = made(tmp_path / "run", {f"sample-number-{number}": "w" for number in range(30)})
+    text = items([run], tasks=TASKS)
     assert "and 10 more" in text and "sample-number-20" not in text
     assert max(map(len, text.splitlines())) <= 80
 
@@ -110,4 +111,4 @@ def test_what_cannot_be_told_is_refused_in_a_sentence(tmp_path):
     changed["run"]["data"]["t"]["fingerprint"] = "g"
     (other / "summary.json").write_text(json.dumps(changed))
     with pytest.raises(UsageProblem, match="different data of t"):
-        items([run, other])
+        items([run, other], tasks=TASKS)

@@ -18,15 +18,13 @@ from agentgauge_reports.terminal import by_keyword, tables
 from agentgauge.core.case import Checkpoint
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.placeholders import PathPlaceholders
-from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.core.types import Usage
 from agentgauge.replies.stages import Stages
 from agentgauge.store import RunFolder
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say
 from tests.plugin.project import Project, records, run_gta
-from tests.plugin.toy import Toy
-from tests.reports.runs import page_data
+from tests.reports.runs import TASKS, page_data
 
 pytestmark = pytest.mark.slow
 
@@ -51,11 +49,8 @@ def project(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def toy(project, monkeypatch):
-    announce(Toy())
+def in_project(project, monkeypatch):
     monkeypatch.chdir(project.path)
-    yield
-    del known_tasks()["toy.say"]
 
 
 def copied(name: str, target: Path) -> Path:
@@ -78,11 +73,11 @@ def reports_of(run: Path) -> dict[str, str]:
     """Everything that is told of a run, without times."""
     told = {name: (run / name).read_text() for name in ("summary.json", "leaderboard.md", "planned.json")}
     told["summary.json"] = re.sub(r'"seconds": [0-9.e-]+', '"seconds": 0', told["summary.json"])
-    summary, loaded = json.loads(told["summary.json"]), load_run(run)
-    told |= {kind: rows(run, kind) for kind in ("md", "csv", "json")}
-    told["terminal"] = "\n".join([*tables(summary), *by_keyword(loaded)])
+    summary, loaded = json.loads(told["summary.json"]), load_run(run, tasks=TASKS)
+    told |= {kind: rows(run, kind, tasks=TASKS) for kind in ("md", "csv", "json")}
+    told["terminal"] = "\n".join([*tables(summary, TASKS), *by_keyword(loaded)])
     told["capabilities"] = json.dumps(capabilities(loaded))
-    told["items"] = items([run])
+    told["items"] = items([run], tasks=TASKS)
     told["records"] = json.dumps(
         [[case.id, case.status, case.score and dict(case.score.values)] for case in loaded.cases]
     )
@@ -93,13 +88,13 @@ def reports_of(run: Path) -> dict[str, str]:
     "parts", [("odd", "even"), ("even", "odd"), ("first", "odd", "even"), ("whole", "odd")], ids=" ".join
 )
 def test_merged_shards_are_the_run_in_one_piece(project, tmp_path, parts):
-    merge([Path(part) for part in parts], tmp_path / "out")
+    merge([Path(part) for part in parts], tmp_path / "out", tasks=TASKS)
     assert reports_of(tmp_path / "out") == reports_of(Path("whole"))
 
 
 def test_what_tools_produced_comes_along_and_the_shards_stay_as_they_are(project, tmp_path):
     before = {path: path.read_bytes() for path in Path("odd").rglob("*") if path.is_file()}
-    merge([Path("odd"), Path("even")], tmp_path / "out")
+    merge([Path("odd"), Path("even")], tmp_path / "out", tasks=TASKS)
     found = {
         str(path.relative_to(tmp_path / "out")): path.read_text()
         for path in (tmp_path / "out" / "files").rglob("*.txt")
@@ -117,7 +112,7 @@ def test_checkpoints_of_unfinished_cases_come_along(project, tmp_path):
     for line in lines[:2]:
         cases.append(((line["task"], line["sample"], line["attempt"]), line["config"], place))
         made.keep(*cases[-1], Checkpoint(line["sample"], (), Usage(), 1))
-    merge([shard, Path("even")], tmp_path / "out")
+    merge([shard, Path("even")], tmp_path / "out", tasks=TASKS)
     found = [Stages(RunFolder(tmp_path / "out")).find(*case) for case in cases]
     assert found == [Checkpoint(lines[0]["sample"], (), Usage(), 1), None]
 
@@ -125,7 +120,7 @@ def test_checkpoints_of_unfinished_cases_come_along(project, tmp_path):
 def test_files_of_a_shard_that_was_scored_again_come_from_where_they_lie(project, tmp_path):
     again = edited(copied("odd", tmp_path), "run.json", "rescore", str(Path("odd").absolute()))
     shutil.rmtree(again / "files")
-    merge([again, Path("even")], tmp_path / "out")
+    merge([again, Path("even")], tmp_path / "out", tasks=TASKS)
     assert json.loads((tmp_path / "out" / "run.json").read_text())["rescore"] is None
     assert (tmp_path / "out" / "files" / "toy.say" / "s1-a2" / "made.txt").read_text() == "s1"
 
@@ -142,7 +137,7 @@ def test_of_a_case_in_several_shards_a_finished_one_wins(project, tmp_path, orde
     later = [{**line, "status": "broken", "score": None, "finished": line["finished"] + 60} for line in records(broken)]
     (broken / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in later))
     shards = {"broken": broken, "odd": Path("odd")}
-    summary = merge([*(shards[name] for name in order), Path("even")], tmp_path / "out")
+    summary = merge([*(shards[name] for name in order), Path("even")], tmp_path / "out", tasks=TASKS)
     assert summary["tasks"]["toy.say"]["broken"] == 0
     assert reports_of(tmp_path / "out") == reports_of(Path("whole"))
 
@@ -151,7 +146,7 @@ def test_what_no_shard_has_done_is_missing_and_a_resumed_run_does_it(project, tm
     half = copied("odd", tmp_path)
     keep_first(half, 2)
     out = tmp_path / "out"
-    assert merge([half, Path("even")], out)["tasks"]["toy.say"]["missing"] == 4
+    assert merge([half, Path("even")], out, tasks=TASKS)["tasks"]["toy.say"]["missing"] == 4
     with FaultServer(choose=say) as server:
         result = project.run(f"--resume={out}", "--model-url", server.url)
     assert result.status == 0, result.output
@@ -172,7 +167,7 @@ def test_what_no_shard_has_done_is_missing_and_a_resumed_run_does_it(project, tm
 def test_runs_that_differ_are_no_shards_and_the_sentence_says_in_what(project, tmp_path, file, path, value, told):
     other = edited(copied("even", tmp_path), file, path, value)
     with pytest.raises(UsageProblem, match=f"are not shards of one run: {re.escape(told)}"):
-        merge([Path("odd"), other], tmp_path / "out")
+        merge([Path("odd"), other], tmp_path / "out", tasks=TASKS)
     assert not (tmp_path / "out").exists()
 
 
@@ -180,7 +175,7 @@ def test_tools_of_one_name_must_be_the_same(project, tmp_path):
     one = edited(copied("odd", tmp_path), "run.json", "settings|tools|OCR", {"version": 1})
     other = edited(copied("even", tmp_path), "run.json", "settings|tools|OCR", {"version": 2})
     with pytest.raises(UsageProblem, match=re.escape("the tool OCR is {'version': 1} and {'version': 2}")):
-        merge([one, other], tmp_path / "out")
+        merge([one, other], tmp_path / "out", tasks=TASKS)
 
 
 def test_other_mistakes_are_told_in_a_sentence(project, tmp_path):
@@ -193,12 +188,12 @@ def test_other_mistakes_are_told_in_a_sentence(project, tmp_path):
         ([Path("odd"), tmp_path], tmp_path / "out", "is not a run folder"),
     ):
         with pytest.raises(UsageProblem, match=told):
-            merge(runs, out)
+            merge(runs, out, tasks=TASKS)
     changed = tmp_path / "data"
     shutil.copytree("toy", changed)
     (changed / "toy.jsonl").write_text((changed / "toy.jsonl").read_text().replace("word5", "word6"))
     with pytest.raises(UsageProblem, match="holds other data of toy\\.say than the runs used"):
-        merge([Path("odd"), Path("even")], tmp_path / "out", str(changed))
+        merge([Path("odd"), Path("even")], tmp_path / "out", str(changed), tasks=TASKS)
 
 
 def test_every_road_to_a_run_gives_the_same_reports(tmp_path):
@@ -210,7 +205,7 @@ def test_every_road_to_a_run_gives_the_same_reports(tmp_path):
     run_gta("--rescore", "whole", "-m", "gta_atomic_step", "--run-dir", "rescored", cwd=tmp_path)
     run_gta(*common, "-k", "logic", "--run-dir", "logic", cwd=tmp_path)
     run_gta(*common, "-k", "not logic", "--run-dir", "rest", cwd=tmp_path)
-    merge([tmp_path / "rest", tmp_path / "logic"], tmp_path / "merged")
+    merge([tmp_path / "rest", tmp_path / "logic"], tmp_path / "merged", tasks=TASKS)
     resumed = Path(shutil.copytree(tmp_path / "whole", tmp_path / "resumed"))
     keep_first(resumed, 9)
     run_gta("--resume", "resumed", cwd=tmp_path)

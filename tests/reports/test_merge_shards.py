@@ -11,11 +11,10 @@ from agentgauge_reports.merge import merge
 
 from agentgauge.cli.results import merge_shards as main
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import announce, known_tasks
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say
 from tests.plugin.project import Project
-from tests.plugin.toy import Toy
+from tests.reports.runs import TASKS
 from tests.reports.test_merge import OWN, edited, reports_of
 
 pytestmark = pytest.mark.slow
@@ -35,11 +34,8 @@ def project(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def toy(project, monkeypatch):
-    announce(Toy())
+def in_project(project, monkeypatch):
     monkeypatch.chdir(project.path)
-    yield
-    del known_tasks()["toy.say"]
 
 
 @pytest.fixture
@@ -49,7 +45,7 @@ def shards(tmp_path) -> list[Path]:
 
 
 def test_they_are_the_run_in_one_piece_in_any_order(project, shards, tmp_path):
-    merge([shards[2], shards[0], shards[1]], tmp_path / "out")
+    merge([shards[2], shards[0], shards[1]], tmp_path / "out", tasks=TASKS)
     assert reports_of(tmp_path / "out") == reports_of(Path("whole"))
     about = json.loads((tmp_path / "out" / "run.json").read_text())
     assert about["shard"] is None and about["planned"] == 14
@@ -97,7 +93,7 @@ def planless(run: Path) -> Path:
 )
 def test_what_does_not_belong_together_is_told_in_a_sentence(project, shards, tmp_path, choose, told):
     with pytest.raises(UsageProblem, match=told):
-        merge(choose(*shards), tmp_path / "out")
+        merge(choose(*shards), tmp_path / "out", tasks=TASKS)
     assert not (tmp_path / "out").exists()
 
 
@@ -108,13 +104,13 @@ def test_shards_without_a_case_are_not_missed(project, tmp_path):
         for number in (1, 2):
             result = project.run(*words, f"--shard={number}/2", f"--run-dir={tmp_path / str(number)}")
             assert result.status == 0, result.output
-    merge([tmp_path / "1"], tmp_path / "out")
+    merge([tmp_path / "1"], tmp_path / "out", tasks=TASKS)
     assert reports_of(tmp_path / "out") == reports_of(tmp_path / "one")
 
 
 def test_what_a_shard_did_not_do_is_missing_and_the_command_says_so(shards, tmp_path, capsys):
     (shards[0] / "records.jsonl").write_text("")
-    assert main([str(tmp_path / "out"), *map(str, shards)]) == 0
+    assert main([str(tmp_path / "out"), *map(str, shards)], TASKS) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{tmp_path / 'out'}: 14 cases of 3 runs",
         f"6 missing: run them with pytest --resume={tmp_path / 'out'}",
@@ -129,7 +125,7 @@ def test_own_tests_are_put_together(tmp_path):
     project.run("--run-dir=whole", data="mini")
     for number in (1, 2):
         project.run(f"--shard={number}/2", f"--run-dir=run{number}", data="mini")
-    merge([folder / "run1", folder / "run2"], folder / "out")
+    merge([folder / "run1", folder / "run2"], folder / "out", tasks=TASKS)
     without = {"items", "records"}  # which have a test's seconds
     expected, found = reports_of(folder / "whole"), reports_of(folder / "out")
     assert {name: found[name] for name in found.keys() - without} == {

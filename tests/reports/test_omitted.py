@@ -15,10 +15,9 @@ from agentgauge_reports.page import write_page
 
 from agentgauge.cli.main import main
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.core.types import Event
-from tests.plugin.toy import Toy
-from tests.reports.runs import chunks, record, write_run
+from tests.plugin.toy import toy
+from tests.reports.runs import chunks, known, record, write_run
 
 DEEP = 900
 """Levels that can be written from one depth of the call stack, and not read from another."""
@@ -28,29 +27,24 @@ def nested(levels: int) -> str:
     return "[" * levels + "]" * levels
 
 
-class Refusing(Toy):
-    """Artifacts of one case cannot be made, whatever the reason."""
-
-    def artifacts(self, output, score, scoring):
-        if output == "bad":
-            raise LookupError("no artifact")
-        if output == "full":
-            raise OSError(28, "No space left on device")
-        return ()
+def artifacts(output, score, scoring):
+    """Those of one case cannot be made, whatever the reason."""
+    if output == "bad":
+        raise LookupError("no artifact")
+    if output == "full":
+        raise OSError(28, "No space left on device")
+    return ()
 
 
-@pytest.fixture
-def toy():
-    announce(Refusing())
-    yield
-    del known_tasks()["toy.say"]
+REFUSING = toy(shown={"artifacts": artifacts})
+TASKS = known(REFUSING)
 
 
 TALK = Event("model", "m", 1.0, 0.5, {"messages": [{"role": "user", "content": "hello"}], "reply": "hi"})
 
 
 @pytest.fixture(params=["page part", "deep", "damaged frame", "half a record"])
-def run(request, tmp_path, toy) -> Path:
+def run(request, tmp_path) -> Path:
     """Three cases, the second of which cannot be shown."""
     bad = record(1, output="bad", events=[TALK])
     made = write_run(tmp_path / "run", [record(0, events=[TALK]), bad, record(2, events=[TALK])])
@@ -69,7 +63,8 @@ def run(request, tmp_path, toy) -> Path:
     return made
 
 
-def test_the_page_shows_the_other_cases_and_says_why_it_does_not_show_one(run, capsys, request):
+def test_the_page_shows_the_other_cases_and_says_why_it_does_not_show_one(run, capsys, request, installed):
+    installed(REFUSING)
     page = run / "report.html"
     status = main(["report", str(run), "--html"])
     told = [case["said"] for chunk in chunks(page) for case in chunk]
@@ -87,12 +82,12 @@ def test_the_page_shows_the_other_cases_and_says_why_it_does_not_show_one(run, c
 
 def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, request):
     omitted = Omitted()
-    assert write_allure(run, tmp_path / "allure", omitted=omitted) == 3
+    assert write_allure(run, tmp_path / "allure", tasks=TASKS, omitted=omitted) == 3
     found = [json.loads(file.read_text()) for file in (tmp_path / "allure").glob("*-result.json")]
     by_name = {one["name"]: one for one in found}
     assert len(by_name) == 3 and "steps" in by_name["s0"] and len(omitted.sentences("x")) == 1
     log = Omitted()
-    archive = zipfile.ZipFile(*evallog.write(run, tmp_path / "run.eval", log))
+    archive = zipfile.ZipFile(*evallog.write(run, tmp_path / "run.eval", log, TASKS))
     names = [name for name in archive.namelist() if name.startswith("samples/")]
     if "half a record" in request.node.name:
         assert by_name["s1"]["status"] == "skipped"
@@ -110,24 +105,24 @@ def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, reques
 
 
 def test_tables_over_runs_pass_over_a_damaged_record(run, request):
-    text = items([run])
+    text = items([run], tasks=TASKS)
     assert ("is damaged in line 2" in text) == ("half a record" in request.node.name)
     assert "3 samples over 1 run of models" in text
     if "half a record" in request.node.name:
         with pytest.raises(UsageProblem, match="is damaged in line 2"):
-            load_run(run)
+            load_run(run, tasks=TASKS)
 
 
-def test_records_of_unknown_tasks_are_not_shown(tmp_path, toy):
+def test_records_of_unknown_tasks_are_not_shown(tmp_path):
     run = write_run(tmp_path / "run", [record(0), record(1)])
     file = run / "records.jsonl"
     known = file.read_text()
     file.write_text(known + known.splitlines()[0].replace("toy.say", "toy.gone") + "\n")
-    write_page(run, run / "report.html")
-    assert [case.sample for case in load_run(run).cases] == ["s0", "s1"]
+    write_page(run, run / "report.html", tasks=TASKS)
+    assert [case.sample for case in load_run(run, tasks=TASKS).cases] == ["s0", "s1"]
 
 
-def test_a_full_disk_is_no_fault_of_a_case(tmp_path, toy):
+def test_a_full_disk_is_no_fault_of_a_case(tmp_path):
     run = write_run(tmp_path / "run", [record(0), record(1, output="full")])
     with pytest.raises(OSError, match="No space"):
-        write_page(run, run / "report.html")
+        write_page(run, run / "report.html", tasks=TASKS)

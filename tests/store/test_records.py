@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.registry import Registry
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder, jsonl, plain
 from agentgauge.store.folder import LEFT_OUT
@@ -529,7 +530,7 @@ def test_a_folder_of_an_older_version_is_read_with_new_lines_in_it(tmp_path):
     ]
     assert lines["t", "s1", 1].read().transcript.output == NESTED
     folder.merge_records({})
-    run = load_run(folder.path)
+    run = load_run(folder.path, tasks=Registry())
     with run.reading() as read:
         assert [read(case).transcript.usage.requests for case in run.cases] == [1, 1, 1]
         assert read(run.cases[2]).transcript == record_packed(TALK).transcript

@@ -19,7 +19,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from agentgauge.core.capabilities import OfferedTools
+from agentgauge.core.agents import OfferedTools
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import OwnFolder
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput

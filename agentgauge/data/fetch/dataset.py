@@ -17,7 +17,7 @@ from pathlib import Path
 from agentgauge.core.announcement import announced
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.files import write_whole
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.sources import Kind, Source
 
@@ -58,25 +58,25 @@ class DataSet:
     checksums: Mapping[str, str] = field(default_factory=dict)  # file → SHA-256 that its usual sources must have
     use: str = ""  # what it is for, where that is no task
 
-    @property
-    def tasks(self) -> list[str]:
-        return sorted(name for name, task in known_tasks().items() if task.data.name == self.folder)
+    def tasks_among(self, tasks: Registry) -> list[str]:
+        """The names of the tasks that it serves, sorted."""
+        return sorted(task.name for task in tasks if task.data.name == self.folder)
 
 
-def served(data_set: DataSet, base: Path) -> dict[str, Path]:
+def served(tasks: Registry, data_set: DataSet, base: Path) -> dict[str, Path]:
     """The tasks of a data set with files below a data folder, and the folder of each."""
     found: dict[str, Path] = {}
-    for name in data_set.tasks:
+    for name in data_set.tasks_among(tasks):
         with suppress(AgentGaugeError):  # damaged: the fetch command reports why
-            if root := known_tasks()[name].data.find(base):
+            if root := tasks[name].data.find(base):
                 found[name] = root
     return found
 
 
-def shortened(names: Collection[str]) -> list[str]:
-    """Task names, sorted; ``mmau.*`` where all of a benchmark are among them."""
+def shortened(tasks: Registry, names: Collection[str]) -> list[str]:
+    """Task names, sorted; ``mmau.*`` where all tasks of a benchmark are among them."""
     families: dict[str, set[str]] = {}
-    for name in known_tasks():
+    for name in tasks.names:
         families.setdefault(name.partition(".")[0], set()).add(name)
     short = {
         name: f"{family}.*"

@@ -16,6 +16,7 @@ from typing import Any
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.files import write_whole
 from agentgauge.core.redaction import without_logins
+from agentgauge.core.registry import Registry
 from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.dataset import (
     FIRST_USE,
@@ -57,8 +58,8 @@ class FetchOptions:
     only: tuple[str, ...] = ()  # task names and file name patterns; empty: everything
 
 
-def fetch(data_set: DataSet, options: FetchOptions, report: Notify) -> bool:
-    """Fetch a data set to ``options.base``. Returns whether it was verified without problems.
+def fetch(tasks: Registry, data_set: DataSet, options: FetchOptions, report: Notify) -> bool:
+    """Fetch a data set of some of these tasks to ``options.base``. Returns whether it was verified without problems.
 
     Raises UsageProblem, DataProblem.
     """
@@ -74,14 +75,14 @@ def fetch(data_set: DataSet, options: FetchOptions, report: Notify) -> bool:
     if note is None and target.exists():
         return _users_own(data_set, target, report)
     if note is not None and note.complete:
-        _chosen(data_set, [RemoteFile(name, one.url, one.url) for name, one in note.files.items()], options.only)
+        _chosen(tasks, data_set, [RemoteFile(name, one.url, one.url) for name, one in note.files.items()], options.only)
         report(f"{data_set.title} is already here: {target}, from {note.source} at {note.revision}")
-        return _verify(data_set, target, note, report)
+        return _verify(tasks, data_set, target, note, report)
     mirror = options.mirror and options.mirror.rstrip("/")
     report(f"from {source.shown}" + (f", by {without_logins(mirror)}" if mirror else ""))
     with _work_folder(options.base, data_set.name) as work:
         offered = _offered(data_set, source, options, report)
-        chosen = _chosen(data_set, offered.files, options.only)
+        chosen = _chosen(tasks, data_set, offered.files, options.only)
         have = note.files if note and (note.source, note.revision) == (offered.source, offered.revision) else {}
         if note and not have:
             raise UsageProblem(
@@ -92,7 +93,7 @@ def fetch(data_set: DataSet, options: FetchOptions, report: Notify) -> bool:
         missing = [one for one in chosen if one.name not in have]
         if note and not missing:
             report(f"{data_set.title}: the requested files are already in {target}")
-            return _verify(data_set, target, note, report)
+            return _verify(tasks, data_set, target, note, report)
         try:
             got = _download(source, offered.revision, missing, options.base, work, mirror)
             staged = _stage(data_set, got, work, report)
@@ -111,7 +112,7 @@ def fetch(data_set: DataSet, options: FetchOptions, report: Notify) -> bool:
     )
     if any(one.checksum == FIRST_USE for one in fetched.values()):
         report(f"  {options.base / CHECKSUMS} holds the unpublished checksums; every later fetch is checked against it")
-    return _verify(data_set, target, note, report)
+    return _verify(tasks, data_set, target, note, report)
 
 
 def source_of(data_set: DataSet, origin: str | None) -> Source:
@@ -188,14 +189,14 @@ def _pinned(data_set: DataSet, one: RemoteFile) -> RemoteFile:
     return replace(one, sha256=known) if known else one
 
 
-def _chosen(data_set: DataSet, files: Sequence[RemoteFile], only: Sequence[str]) -> list[RemoteFile]:
+def _chosen(tasks: Registry, data_set: DataSet, files: Sequence[RemoteFile], only: Sequence[str]) -> list[RemoteFile]:
     """Raises UsageProblem for a word that fits nothing."""
     if not only:
         return list(files)
-    tasks, chosen = data_set.tasks, dict[str, RemoteFile]()
+    own, chosen = data_set.tasks_among(tasks), dict[str, RemoteFile]()
     for word in only:
         fitting = [
-            one for one in files if (data_set.serves(word, one.name) if word in tasks else fnmatchcase(one.name, word))
+            one for one in files if (data_set.serves(word, one.name) if word in own else fnmatchcase(one.name, word))
         ]
         if not fitting:
             there = ", ".join(one.name for one in files)
@@ -393,7 +394,7 @@ def _users_own(data_set: DataSet, target: Path, report: Notify) -> bool:
     return report_verification(verified, report)
 
 
-def _verify(data_set: DataSet, target: Path, note: FetchNote, report: Notify) -> bool:
+def _verify(tasks: Registry, data_set: DataSet, target: Path, note: FetchNote, report: Notify) -> bool:
     try:
         verified = data_set.verify(target)
     except DataProblem as problem:
@@ -404,7 +405,7 @@ def _verify(data_set: DataSet, target: Path, note: FetchNote, report: Notify) ->
         report(f"note: {target} cannot be written ({error.strerror}), so the result of the verification is not stored")
     good = report_verification(verified, report)
     if good:
-        use = data_set.use or ", ".join(shortened(served(data_set, target.parent))) or "no task"
+        use = data_set.use or ", ".join(shortened(tasks, served(tasks, data_set, target.parent))) or "no task"
         report(f"ready: {target}, for {use}")
     else:
         report(f"to download it again, remove {target} and run the command again")

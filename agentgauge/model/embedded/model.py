@@ -19,6 +19,7 @@ from typing import Any
 from agentgauge.core.causes import OF_MODEL, Failure
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, LocalFile
 from agentgauge.core.errors import AgentGaugeError, ModelFault
+from agentgauge.core.registry import Registry
 from agentgauge.core.tracebacks import place_of
 from agentgauge.model import wire
 from agentgauge.model.embedded.baseline import baseline_reply
@@ -41,13 +42,15 @@ class EmbeddedModel:
         self,
         spec: ModelSpec,
         *,
+        tasks: Registry,
         data: Mapping[str, Path] = {},
         dialect: str = "native",
         on_reply: Callable[[CaseKey], None] | None = None,
         requests: OpenRequests | None = None,
     ) -> None:
-        """For ``oracle``, ``data``: data set → folder, of others the bundled set; ``dialect``: in which it answers.
-        ``on_reply`` is called when a request of a case has been answered. ``requests``: those of the worker.
+        """For ``oracle``, ``tasks``: whose cases it answers; ``data``: data set → folder, of others the bundled set;
+        ``dialect``: in which it answers. ``on_reply`` is called when a request of a case has been answered.
+        ``requests``: those of the worker.
 
         Raises UsageProblem for a damaged script, and for an unknown dialect."""
         self.name = spec.name
@@ -56,7 +59,7 @@ class EmbeddedModel:
         self.tokens = 0
         """Completion tokens of all replies so far."""
         self._spec = spec
-        self._answer = _answering(spec, data, dialect)
+        self._answer = _answering(spec, tasks, data, dialect)
         self._on_reply = on_reply
         self._requests = requests or OpenRequests()
 
@@ -104,11 +107,13 @@ class EmbeddedModel:
         return ModelFault(f"{OF_MODEL}{self.name}: {failure.message}", cause=failure.cause)
 
 
-def _answering(spec: ModelSpec, data: Mapping[str, Path], dialect: str) -> Callable[[ChatRequest], ChatReply]:
+def _answering(
+    spec: ModelSpec, tasks: Registry, data: Mapping[str, Path], dialect: str
+) -> Callable[[ChatRequest], ChatReply]:
     if spec.kind == "baseline":
         return baseline_reply
     if spec.kind == "oracle":
-        return Oracle(data, dialect).answer
+        return Oracle(tasks, data, dialect).answer
     assert spec.script is not None, "the kinds are EMBEDDED_KINDS"
     return ReplyScript.load(spec.script).answer
 

@@ -10,19 +10,19 @@ from pathlib import Path
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.native import render_reply
-from agentgauge.core import capabilities
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index, Row
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
 
 
 class Oracle:
     """Finds the sample by the case of a request and lets its task answer. Indexes are read once."""
 
-    def __init__(self, data: Mapping[str, Path], dialect: str = "native") -> None:
+    def __init__(self, tasks: Registry, data: Mapping[str, Path], dialect: str = "native") -> None:
         """``data``: data set → folder; of others the bundled set. ``dialect``: in which it answers."""
+        self._tasks = tasks
         self._data = data
         self._dialect = dialect
         self._format = None if dialect == "native" else format_of(dialect)
@@ -36,14 +36,14 @@ class Oracle:
             raise UsageProblem(
                 "this model answers by case and needs the header x-agentgauge-case: task/sample/attempt/turn"
             )
-        task = find_task(case.task)
+        task = self._tasks[case.task]
         root = self._data.get(task.data.name, task.data.bundled)
         index, rows = self._index(task, root)
         if case.sample not in rows:
             raise UsageProblem(
                 f"{task.name} has no sample {case.sample!r} in {root}; serve-model takes --data {task.data.name}=DIR"
             )
-        if not isinstance(task, capabilities.Oracle):
+        if task.oracle is None:
             raise UsageProblem(f"{task.name} has no gold replies; give --model another model than oracle")
         sample = task.data.load(index, rows[case.sample], task.name)
         reply = task.oracle(sample, request, one_call=self._one_call)

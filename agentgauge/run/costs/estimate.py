@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from agentgauge.core.capabilities import SAME, options_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task_options import SAME
 from agentgauge.core.types import Usage
 from agentgauge.model.prices import PACKAGE, ListedPrices
 from agentgauge.model.spec import ModelSpec
@@ -27,7 +26,7 @@ REPLY_TOKENS = 200
 
 def asked_models(settings: Settings, tasks: Collection[str]) -> list[ModelSpec]:
     """The tested model and the models of roles, such as a judge, that a task uses. None where no model is called."""
-    used = {option.name for name in tasks for option in options_of(find_task(name))}
+    used = {option.name for name in tasks for option in settings.tasks[name].options}
     roles = [spec for role, spec in settings.roles.items() if role in used]
     return [settings.spec, *roles] if settings.spec else []
 
@@ -56,7 +55,7 @@ def open_reserve(settings: Settings, worker: int, tasks: Collection[str]) -> Res
     if budget is None or budget.unit == "s":
         return None
     assumed = {
-        name: _requests(name)
+        name: settings.tasks[name].expected_requests
         * max((budget.amount(_request(settings, name, spec)) for spec in asked_models(settings, [name])), default=0.0)
         for name in tasks
     }
@@ -102,19 +101,16 @@ def _left(settings: Settings, plan: Sequence[CaseId]) -> Counter[str]:
     return Counter(case[0] for case in plan if not (case in lines and lines[case].finished))
 
 
-def _requests(task: str) -> float:
-    return find_task(task).expected_requests
-
-
-def _own_requests(settings: Settings, task: str) -> float:
+def _own_requests(settings: Settings, name: str) -> float:
     """Those of a case to the tested model."""
-    others = (each.requests for each in options_of(find_task(task)) if settings.options.get(each.name) != SAME)
-    return _requests(task) - sum(others)
+    task = settings.tasks[name]
+    others = (each.requests for each in task.options if settings.options.get(each.name) != SAME)
+    return task.expected_requests - sum(others)
 
 
 def _request(settings: Settings, task: str, spec: ModelSpec) -> Usage:
     """What one request of a task to a model is assumed to use."""
-    rows = find_task(task).data.index(settings.roots[task]).rows
+    rows = settings.tasks[task].data.index(settings.roots[task]).rows
     size = sum(row.end - row.start for row in rows) // max(1, len(rows))
     tokens = Usage(1, size // BYTES_PER_TOKEN, REPLY_TOKENS)
     return Usage(1, tokens.prompt_tokens, tokens.completion_tokens, spec.prices.dollars(tokens))

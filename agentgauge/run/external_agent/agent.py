@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from agentgauge.core.capabilities import AgentAnswer, AgentTask, RealTools, ToolGateway
+from agentgauge.core.agents import AgentAnswer, AgentTask, ToolGateway
 from agentgauge.core.case import Case
 from agentgauge.core.errors import Fault
 from agentgauge.core.files import remove_tree
 from agentgauge.core.redaction import redact
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.registry import Registry
 from agentgauge.run.endpoint_proxy import EndpointProxy
 from agentgauge.run.external_agent.answer import read_answer
 from agentgauge.run.external_agent.deliveries import FOLDER, plain_file, take_files
@@ -38,9 +38,10 @@ _OF_HIDDEN_FILES = (
 class ProgramAgent:
     """The tested agent of one worker. Belongs to one event loop; its endpoint starts with the first case."""
 
-    def __init__(self, program: AgentProgram, logs: Path, at_once: int) -> None:
+    def __init__(self, program: AgentProgram, tasks: Registry, logs: Path, at_once: int) -> None:
         """``logs``: the folder for what the programs print; made when one prints. ``at_once``: concurrent programs."""
         self._program = program
+        self._tasks = tasks
         self._logs = logs
         self._endpoint = EndpointProxy()
         self._gateways: dict[str, ToolGateway | None] = {}
@@ -107,8 +108,8 @@ class ProgramAgent:
         """The task's server of the Model Context Protocol, if it has one."""
         async with self._starting:
             if name not in self._gateways:
-                task = find_task(name)
-                self._gateways[name] = await task.gateway() if isinstance(task, RealTools) else None
+                tools = self._tasks[name].tools
+                self._gateways[name] = await tools.gateway() if tools else None
         return self._gateways[name]
 
     async def _start(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialect import INVALID_ACTION, CallError, read_call
-from agentgauge.core.capabilities import AgentTask, ToolUse
+from agentgauge.core.agents import AgentTask, ToolUse
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ToolError

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 from agentgauge.core.announcement import own_version
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import without_logins
-from agentgauge.core.task_registry import find_task, known_options
 from agentgauge.core.text import read_text
 from agentgauge.data.find import data_folder
 from agentgauge.run.launch.node import ShardSpec, packed
@@ -44,9 +43,9 @@ class ShardSpecs:
         if options.processes:
             self._arguments = (f"-n{options.processes}", *self._arguments)
         self._folders = {
-            find_task(name).data.name: settings.roots[name]
+            data.name: settings.roots[name]
             for name in configs
-            if settings.official[name] and settings.roots[name] != find_task(name).data.bundled
+            if settings.official[name] and settings.roots[name] != (data := settings.tasks[name].data).bundled
         }
         self._variables = tuple(sorted(_variables(settings)))
 
@@ -99,7 +98,7 @@ def _options(settings: Settings) -> list[str]:
                 f"{without_logins(word).partition('=')[0]} has a login in its address, which agentgauge launch sends to"
                 " no node; name a variable that holds the key in the model's table of agentgauge.toml (key_env)"
             )
-    known = known_options()
+    known = settings.tasks.options()
     for name, value in settings.options.items():
         if value and value != (known[name].default or (known[name].accepted or ("",))[0]):
             prefixed = PREFIX + name.removeprefix("--")  # a project may do without the short names

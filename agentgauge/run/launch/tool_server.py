@@ -10,11 +10,9 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 
-from agentgauge.core.capabilities import RealTools
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import PARENT
 from agentgauge.core.redaction import printed
-from agentgauge.core.task_registry import find_task
 from agentgauge.run.run_services import tool_command
 from agentgauge.run.settings import Settings
 
@@ -33,8 +31,8 @@ class LaunchedTools:
         does not start."""
         self._failed = failed
         self._is_closed = False
-        found = [task for task in map(find_task, tasks) if isinstance(task, RealTools)]
-        commands = dict.fromkeys(tool_command(settings, task) for task in found)
+        found = [tools for name in tasks if (tools := settings.tasks[name].tools)]
+        commands = dict.fromkeys(tool_command(settings, tools) for tools in found)
         if len(commands) != 1:
             why = "these benchmarks use no tool server" if not commands else "these benchmarks use several tool servers"
             raise UsageProblem(f"--tools starts one tool server for all shards, and {why}; leave --tools out")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentgauge.core.capabilities import Presentation, kinds
 from agentgauge.core.case import Case
 from agentgauge.core.estimate import MetricFormula, Values
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task import DataSource, Task
+from agentgauge.core.presentation import Presentation, kinds
+from agentgauge.core.task import DataSource, RealTools, Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.store import RunFolder
 
@@ -36,31 +36,42 @@ class OwnTestsData(DataSource):
         return Sample(row.id, task, row.tags, {}, index.root, row.position)
 
 
-class OwnTests(Task, Presentation):
-    """A record's ``output`` is ``{"passed": bool, "explanation": str, "labels": [str]}``."""
+def own_tests(name: str, *, title: str, column: str = "Passed", tools: RealTools | None = None) -> Task:
+    """A record's ``output`` is ``{"passed": bool, "explanation": str, "labels": [str]}``. ``column``: the figure's name
+    on the leaderboard."""
+    return Task(
+        name=name,
+        data=OwnTestsData(name),
+        run=_run,
+        score=_score,
+        metrics=_metrics,
+        tools=tools,
+        presentation=Presentation(
+            benchmark="Own tests",
+            title=title,
+            columns=("Passed",),
+            leaderboard_columns={"Passed": column},
+            kinds=kinds(fixture="error in setup, error in teardown"),
+        ),
+    )
 
-    name = "tests"
-    data = OwnTestsData(name)
-    benchmark = "Own tests"
-    title = "tests"
-    columns = ("Passed",)
-    published = ("Passed",)
-    kinds = kinds(fixture="error in setup, error in teardown")
 
-    async def run(self, case: Case) -> Json:
-        raise NotImplementedError("pytest runs the tests of a project")
+async def _run(case: Case) -> Json:
+    raise NotImplementedError("pytest runs the tests of a project")
 
-    def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        passed = bool(output and output["passed"])
-        explanation, labels = (output["explanation"], tuple(output["labels"])) if output else ("", ())
-        return Score(passed, {"passed": float(passed), "all": 1.0}, labels, explanation)
 
-    def metrics(self, scoring: Scoring) -> MetricFormula:
-        return MetricFormula(_figures, {})  # without an interval: a project's tests are no sample of others
+def _score(sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
+    passed = bool(output and output["passed"])
+    explanation, labels = (output["explanation"], tuple(output["labels"])) if output else ("", ())
+    return Score(passed, {"passed": float(passed), "all": 1.0}, labels, explanation)
+
+
+def _metrics(scoring: Scoring) -> MetricFormula:
+    return MetricFormula(_figures, {})  # without an interval: a project's tests are no sample of others
 
 
 def _figures(sums: Values) -> dict[str, float | None]:
     return {"Passed": 100 * sums["passed"] / sums["all"] if sums.get("all") else None}
 
 
-TASKS = (OwnTests(),)
+TASKS = (own_tests("tests", title="tests"),)

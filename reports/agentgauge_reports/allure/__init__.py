@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import configure_tasks, find_task
+from agentgauge.core.registry import Registry
+from agentgauge.core.task import Task
 from agentgauge.core.text import clean
 from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import Event, Record, Scoring
@@ -32,32 +32,35 @@ from agentgauge_reports.load import Omitted, Reader, Run, load_run
 from agentgauge_reports.text import anchor, cut, line
 
 
-def write_results(run: Path, folder: Path, *, omitted: Omitted | None = None) -> str:
-    """Write a run's results, and the dashboard where the ``allure`` command is found. Returns lines for the user.
+def write_results(run: Path, folder: Path, *, tasks: Registry, omitted: Omitted | None = None) -> str:
+    """Write a run's results, and the dashboard where the ``allure`` command is found. ``tasks``: all that are
+    known. Returns lines for the user.
 
     Raises UsageProblem if ``run`` is no finished run, if ``folder`` cannot be written, or if ``allure`` fails.
     """
-    count = write_run(run, folder, omitted=omitted)
-    dashboard = make_dashboard(load_run(run, tolerant=True), folder)
+    count = write_run(run, folder, tasks=tasks, omitted=omitted)
+    dashboard = make_dashboard(load_run(run, tasks=tasks, tolerant=True), folder)
     return "\n".join([f"Allure results of {count} cases are in {folder}", *dashboard])
 
 
-def write_run(run: Path, folder: Path, *, omitted: Omitted | None = None, own_tests: bool = True) -> int:
+def write_run(
+    run: Path, folder: Path, *, tasks: Registry, omitted: Omitted | None = None, own_tests: bool = True
+) -> int:
     """Write the results of every planned case, and what they share. Returns the number of cases.
 
-    ``own_tests``: also write the results of a project's own tests, which allure-pytest writes, too.
+    ``tasks``: all that are known. ``own_tests``: also write the results of a project's own tests, which allure-pytest
+    writes, too.
 
     A case that cannot be shown gets a result with the reason; ``omitted`` collects these cases.
 
     Raises UsageProblem where ``run`` is no finished run or ``folder`` cannot be written.
     """
-    loaded = load_run(run, tolerant=True)
+    loaded = load_run(run, tasks=tasks, tolerant=True)
     omitted = Omitted() if omitted is None else omitted
     omitted.problems += loaded.problems
-    configure_tasks(loaded.about["settings"]["options"])  # artifacts depend on them
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        cases = [case for case in loaded.cases if own_tests or not find_task(case.task).data.in_run_folder]
+        cases = [case for case in loaded.cases if own_tests or not loaded.tasks[case.task].data.in_run_folder]
         attachments = Attachments(loaded, folder, Counter(case.task for case in cases))
         with loaded.reading() as read:
             for case in cases:
@@ -97,12 +100,12 @@ def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader) 
         why = run.summary.get("why_missing")  # runs of earlier versions do not say it
         return data | {"statusDetails": {"message": line(f"not attempted: {why}", 500) if why else "not attempted"}}
     record = read(case)
-    if kind := kind_of(case):
+    if kind := kind_of(case, run.tasks):
         explanation = record.error if case.status == "broken" else record.score and record.score.explanation
         message = cut(f"{TITLES[kind]}: {explanation or 'nothing more is known'}", attachments.limits.message)
         trace = cut(traceback_text(record.traceback, "short"), attachments.limits.transcript)
         data["statusDetails"] = {"message": message, **({"trace": trace} if trace else {})}
-    return data | _attempted(_name(run, case), record, attachments, run.summary["run"]["scoring"])
+    return data | _attempted(_name(run, case), run.tasks[case.task], record, attachments, run.summary["run"]["scoring"])
 
 
 def omitted_result(run: Run, case: CaseOutline, attachments: Attachments, why: str) -> dict[str, Any]:
@@ -116,18 +119,19 @@ def _name(run: Run, case: CaseOutline) -> str:
 
 
 def _outline(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, Any]:
-    shown = presentation_of(find_task(case.task))
-    category = shown.category(case.tags) if case.tags else shown.title
+    shown = run.tasks[case.task].shown
+    category = shown.category_of(case.tags) if case.tags else shown.title
     attempt = f" (attempt {case.attempt})" if case.attempt > 1 else ""
     sample = f"sample {case.sample}" if case.sample.isdecimal() else case.sample
     test = f"{case.task}/{case.sample}"
     one = _name(run, case)
     url = page(run, attachments.folder) + anchor(case.id)
-    kind = kind_of(case)
+    kind = kind_of(case, run.tasks)
     parameters = {"model": line(run.model, 200)} | ({"attempt": str(case.attempt)} if case.attempt > 1 else {})
     labels = [
         ("epic", shown.benchmark), ("feature", shown.title), ("story", category),
-        *(("parentSuite", name) for name in capabilities_of(case)), ("suite", f"{shown.benchmark}: {shown.title}"),
+        *(("parentSuite", name) for name in capabilities_of(case, run.tasks)),
+        ("suite", f"{shown.benchmark}: {shown.title}"),
         ("task", case.task), *([("fault", kind)] if kind else []),
         *(("why", label) for label in (case.score.labels if case.score else ())),
         *(("tag", tag) for tag in case.tags if tag != category),
@@ -148,15 +152,13 @@ def _outline(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str,
     }
 
 
-def _attempted(one: str, record: Record, attachments: Attachments, scoring: Scoring) -> dict[str, Any]:
+def _attempted(one: str, task: Task, record: Record, attachments: Attachments, scoring: Scoring) -> dict[str, Any]:
     """Description, steps, times and attachments of a case that was attempted."""
     recorded = record.transcript
     if recorded is None:
         return {}
     shows = record.score and recorded.output is not None
-    artifacts = (
-        presentation_of(find_task(record.task)).artifacts(recorded.output, record.score, scoring) if shows else ()
-    )
+    artifacts = task.shown.artifacts(recorded.output, record.score, scoring) if shows else ()
     shown = [artifact.path for artifact in artifacts if artifact.path]
     if not shown and record.status != "passed":
         shown = _pictures(recorded.events)

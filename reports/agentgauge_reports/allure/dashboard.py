@@ -15,10 +15,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import open_plain, whole
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.presentation import BREAKS, FAULTS
 from agentgauge.core.text import clean
 from agentgauge_reports.allure.content import milliseconds
 from agentgauge_reports.grouping import capabilities
@@ -277,20 +276,20 @@ def _titles(run: Run) -> dict[str, Any]:
     """Groups and names of the metrics."""
     groups = {"capabilities": "Capabilities (our mapping)", "gates": "Gates: 1 holds, 0 fails", "cases": "Cases"}
     for name in run.summary["tasks"]:
-        task = presentation_of(find_task(name))
-        groups[name] = f"{task.benchmark}: {task.title}"
-    shown = {key: title for key, title, _ in _metrics(run)}
-    used = {title["group"] for title in shown.values()}
-    return {"groups": {key: {"title": title} for key, title in groups.items() if key in used}, "metrics": shown}
+        shown = run.tasks[name].shown
+        groups[name] = f"{shown.benchmark}: {shown.title}"
+    titles = {key: title for key, title, _ in _metrics(run)}
+    used = {title["group"] for title in titles.values()}
+    return {"groups": {key: {"title": title} for key, title in groups.items() if key in used}, "metrics": titles}
 
 
 def _metrics(run: Run) -> Iterator[tuple[str, dict[str, str], float | None]]:
     """Key, title and value of published columns, capabilities (percent), gates (1 holds, 0 fails), unfinished cases."""
     for name, part in run.summary["tasks"].items():
-        task = presentation_of(find_task(name))
-        for column in task.published:
+        shown = run.tasks[name].shown
+        for column in shown.published:
             if column in part["metrics"]:
-                unit = {} if column in task.counts else {"unit": "%"}
+                unit = {} if column in shown.counts else {"unit": "%"}
                 title = {"title": column, "group": name, "better": "higher", **unit}
                 yield f"{name}.{column}", title, part["metrics"][column]["value"]
     for name, part in capabilities(run).items():

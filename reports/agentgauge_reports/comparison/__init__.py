@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.registry import Registry
+from agentgauge.core.task import Task
 from agentgauge.core.tools import cards_of, without_devices
 from agentgauge.run.gates import Gate, Regression, Threshold
 from agentgauge.store import RunFolder
@@ -56,14 +56,15 @@ Corrected = Mapping[tuple[str, str, str], float]
 """Letter of the run, task and figure → p-value after Holm's correction over the whole comparison."""
 
 
-def comparison(runs: Sequence[Path], format: str, base: Path) -> str:
+def comparison(runs: Sequence[Path], format: str, base: Path, tasks: Registry) -> str:
     """Compare runs with the first of them, in one of FORMATS. Raises UsageProblem as ``compare`` does."""
-    return FORMATS[format](compare(runs, base))
+    return FORMATS[format](compare(runs, base, tasks))
 
 
-def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
+def compare(paths: Sequence[Path], base: Path, tasks: Registry) -> dict[str, Any]:
     """Compare runs with the first of them, task by task, on the samples that both finished. Returns the data that JSON
-    has and that the other forms are written from. ``base``: the folder that links start from.
+    has and that the other forms are written from. ``base``: the folder that links start from. ``tasks``: all
+    that are known.
 
     Raises UsageProblem for fewer than two runs, more than 26, a folder that is no finished run, and runs without a
     common task.
@@ -73,18 +74,18 @@ def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
             f"compare takes 2 to {len(LETTERS)} run folders, the first of which the others are compared with; got"
             f" {len(paths)}"
         )
-    runs = dict(zip(LETTERS, map(load_run, paths), strict=False))
+    runs = {letter: load_run(path, tasks=tasks) for letter, path in zip(LETTERS, paths, strict=False)}
     first = runs["A"]
     others = {letter: run for letter, run in runs.items() if letter != "A"}
     found: dict[str, tuple[TaskPairs, ...]] = {}
     for letter, run in others.items():
-        tasks = common_tasks(first, run)
-        if not tasks:
+        common = common_tasks(first, run)
+        if not common:
             raise UsageProblem(
                 f"{first.path} and {run.path} have no task in common; they ran {', '.join(first.summary['tasks'])} and"
                 f" {', '.join(run.summary['tasks'])}"
             )
-        found[letter] = pairs_of(first, run, tasks)
+        found[letter] = pairs_of(first, run, common)
     corrected, family = correct(found)
     return {
         "runs": [
@@ -128,7 +129,7 @@ def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corre
         "whole": pairs.whole,
         "left_out": dict(pairs.left_out),
         "figures": {
-            name: _figure(effect, pairs.task, name, corrected.get((letter, pairs.task, name)))
+            name: _figure(effect, runs[0].tasks[pairs.task], name, corrected.get((letter, pairs.task, name)))
             for name, effect in pairs.effects.items()
         },
         "gained": moved(pairs.gained),
@@ -136,11 +137,10 @@ def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corre
     }
 
 
-def _figure(effect: Effect, task: str, name: str, p_holm: float | None) -> dict[str, Any]:
-    shown = presentation_of(find_task(task))
+def _figure(effect: Effect, task: Task, name: str, p_holm: float | None) -> dict[str, Any]:
     return {
-        "count": name in shown.counts,
-        "published": name in shown.published,
+        "count": name in task.shown.counts,
+        "published": name in task.shown.published,
         **{key: getattr(effect, key) for key in ("a", "b", "difference", "low", "high", "p")},
         "p_holm": p_holm,
         "significant": p_holm is not None and p_holm <= ALPHA,
@@ -163,7 +163,7 @@ def pairs_of(first: Run, other: Run, tasks: Sequence[str]) -> tuple[TaskPairs, .
     def paired(name: str) -> TaskPairs:
         with computing(name, first.path, other.path):
             return pair(
-                find_task(name), first.by_task.get(name, ()), other.by_task.get(name, ()), scoring, lacking(name)
+                first.tasks[name], first.by_task.get(name, ()), other.by_task.get(name, ()), scoring, lacking(name)
             )
 
     return tuple(
@@ -281,15 +281,15 @@ class GateFinding(NamedTuple):
     seen: str = ""  # of a gate that holds: which fall would have been found
 
 
-def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> tuple[str | None, str]:
+def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path, tasks: Registry) -> tuple[str | None, str]:
     """A sentence about the failure, or None if the gate holds; and the fall that a gate that holds would have found.
 
-    ``summary``: of the run in ``folder``.
+    ``summary``: of the run in ``folder``. ``tasks``: all that are known.
     """
     if isinstance(gate, Threshold):
         return gate.check(summary), ""
     try:
-        problem, seen = regression(gate.run, folder, gate.task, gate.metric)
+        problem, seen = regression(gate.run, folder, gate.task, gate.metric, known=tasks)
     except UsageProblem as gone:  # the other run's folder has changed since the gate was read
         problem, seen = str(gone), ""
     return problem and f"gate {gate.text}: {problem}", seen
@@ -308,7 +308,7 @@ def warning(gates: Sequence[Gate], summary: Mapping[str, Any]) -> str | None:
     return f"warning: the gates judge a part of the samples ({limits}); on all of them they may end otherwise"
 
 
-def regression(before: Path, after: Path, task: str, metric: str) -> GateFinding:
+def regression(before: Path, after: Path, task: str, metric: str, *, known: Registry) -> GateFinding:
     """The metric that fell, by how much, and how sure that is. If none fell significantly, the fall that would have
     been found.
 
@@ -316,7 +316,7 @@ def regression(before: Path, after: Path, task: str, metric: str) -> GateFinding
     them. Tests are one-sided at 5 % after Holm's correction over the metrics. Runs that measure different things are a
     reason, too.
     """
-    first, other = load_run(before), load_run(after)
+    first, other = load_run(before, tasks=known), load_run(after, tasks=known)
     tasks = [name for name in common_tasks(first, other) if task in ("", name)]
     if not tasks:
         return GateFinding(f"{task or 'no task'} is {'not ' if task else ''}in both runs, so they cannot be compared")
@@ -328,7 +328,7 @@ def regression(before: Path, after: Path, task: str, metric: str) -> GateFinding
     for pairs in pairs_of(first, other, tasks):
         if not pairs.common:
             return GateFinding(f"the runs share no finished sample of {pairs.task}, so they cannot be compared")
-        names = (metric,) if metric else presentation_of(find_task(pairs.task)).published
+        names = (metric,) if metric else first.tasks[pairs.task].shown.published
         found |= {(pairs.task, name): pairs.effects[name] for name in names if name in pairs.effects}
     if all(effect.difference is None for effect in found.values()):
         what = f"{task}.{metric}" if metric else "none of the published figures"

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import cast
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.registry import Registry
 from agentgauge.core.text import digest
 from agentgauge.core.types import Json
 from agentgauge_reports.load import Omitted, Run
 
-Writer = Callable[[Path, Path, Omitted], list[Path]]
-"""Writes a finished run, the first path, to the second one. Returns the files written. Raises UsageProblem."""
+Writer = Callable[[Path, Path, Omitted, Registry], list[Path]]
+"""Writes a finished run, the first path, to the second one; with the tasks that are known. Returns the files written.
+Raises UsageProblem."""
 
 FORMATS: Mapping[str, str] = {
     "parquet": "tables.write_parquet",

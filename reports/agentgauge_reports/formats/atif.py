@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.registry import Registry
 from agentgauge.core.types import Record
 from agentgauge.store.folder import sample_name
 from agentgauge_reports.conversation import ConversationMessage, Gold, MessageCall, conversation
@@ -25,16 +26,18 @@ NOTES = (
 )
 
 
-def write(run: Path, output: Path, omitted: Omitted) -> list[Path]:
+def write(run: Path, output: Path, omitted: Omitted, tasks: Registry) -> list[Path]:
     """Write ``TASK/SAMPLE-aATTEMPT.json`` below ``output`` for each case with a request to the model.
 
     Raises UsageProblem if the folder is not empty, and for a folder without a finished run.
     """
     empty_folder(output)
-    loaded = load_run(run, tolerant=True)
+    loaded = load_run(run, tasks=tasks, tolerant=True)
     omitted.problems += loaded.problems
     gold, written = Gold(loaded), []
-    headlines = {one.task: one for one in RunMetrics(loaded.summary) if one.is_headline and not one.warning}
+    headlines = {
+        one.task: one for one in RunMetrics(loaded.summary, loaded.tasks) if one.is_headline and not one.warning
+    }
     with loaded.reading() as read:
         for case in loaded.cases:
             if case.status == "missing":

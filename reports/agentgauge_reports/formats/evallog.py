@@ -18,6 +18,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import replacing
+from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import is_cut, is_filtered
 from agentgauge.core.text import digest
 from agentgauge.core.types import Record
@@ -33,7 +34,7 @@ LONGEST = 500
 """Characters of an input that the list of samples holds."""
 
 
-def write(run: Path, target: Path, omitted: Omitted) -> list[Path]:
+def write(run: Path, target: Path, omitted: Omitted, tasks: Registry) -> list[Path]:
     """Write a finished run's log to ``target``, which must end in ``.eval``. Cases that were not attempted are left
     out.
 
@@ -46,7 +47,7 @@ def write(run: Path, target: Path, omitted: Omitted) -> list[Path]:
         raise UsageProblem(f"{target} does not end in .eval, which inspect_ai requires; name it {name}")
     if not target.parent.is_dir():
         raise UsageProblem(f"{target.parent} is not a folder; make it first, or name another place for {target.name}")
-    loaded = load_run(run, tolerant=True)
+    loaded = load_run(run, tasks=tasks, tolerant=True)
     omitted.problems += loaded.problems
     gold = Gold(loaded)
     attempted = [case for case in loaded.cases if case.status != "missing"]
@@ -146,7 +147,11 @@ def _sample(run: Run, case: CaseOutline, record: Record, target: str = "") -> di
     score = {}
     if record.score and case.status != "broken":
         value = "C" if case.status == "passed" else "I"
-        about = {"labels": list(record.score.labels), "values": dict(record.score.values), "kind": kind_of(case)}
+        about = {
+            "labels": list(record.score.labels),
+            "values": dict(record.score.values),
+            "kind": kind_of(case, run.tasks),
+        }
         verdict = {"value": value, "answer": last_reply(exchanged), "explanation": record.score.explanation or None}
         score = {case.task: verdict | {"metadata": about}}
     sample: dict[str, Any] = {

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from agentgauge.core.capabilities import headline_of, presentation_of
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.conversation import ConversationMessage, Gold, conversation, last_reply
@@ -58,7 +57,7 @@ class Instances:
         own = [message for message in messages if not message.asked_as]
         target, answer = self.gold.of(record), last_reply(messages)
         asked = next((message.text for message in own if message.role == "user"), "")
-        result = f"{case.task}.{headline_of(find_task(case.task))}"
+        result = f"{case.task}.{self._run.tasks[case.task].shown.headline}"
         return {
             "schema_version": SCHEMA,
             "evaluation_id": evaluation,
@@ -84,7 +83,7 @@ class Instances:
             "metadata": {
                 "attempt": str(case.attempt),
                 "status": case.status,
-                "kind": kind_of(case),
+                "kind": kind_of(case, self._run.tasks),
                 "finish_reasons": " ".join(message.finish_reason for message in own if message.model),
                 "labels": " ".join(case.score.labels if case.score else ()),
                 "tags": " ".join(case.tags),
@@ -140,15 +139,15 @@ def _message(place: int, message: ConversationMessage) -> dict[str, Any]:
 # -- the figures
 
 
-def write(run: Path, output: Path, omitted: Omitted) -> list[Path]:
+def write(run: Path, output: Path, omitted: Omitted, tasks: Registry) -> list[Path]:
     """Write the files of every benchmark below ``output``. Raises UsageProblem where the folder is not empty."""
     empty_folder(output)
-    loaded = load_run(run, tolerant=True)
+    loaded = load_run(run, tasks=tasks, tolerant=True)
     omitted.problems += loaded.problems
     instances = Instances(loaded, model_id(loaded.model), omitted)
     written = []
-    for benchmark, tasks in by_benchmark(loaded.summary).items():
-        written += _write(loaded, benchmark, tasks, output, instances)
+    for benchmark, own in by_benchmark(loaded.summary, loaded.tasks).items():
+        written += _write(loaded, benchmark, own, output, instances)
     omitted.notes += [instances.gold.note] if instances.gold.note else []
     return written
 
@@ -200,10 +199,10 @@ def _seconds(run: Run, key: str) -> str:
 def _figures(run: Run, benchmark: str, tasks: Iterable[Task]) -> list[MetricResult]:
     """What the benchmark publishes, of which more is better, pass@k and pass^k, and what it makes of several tasks;
     none of mostly broken tasks."""
-    published = {task.name: presentation_of(task).published for task in tasks}
+    published = {task.name: task.shown.published for task in tasks}
     return [
         one
-        for one in RunMetrics(run.summary)
+        for one in RunMetrics(run.summary, run.tasks)
         if one.value is not None and not one.warning and not one.is_count
         if one.name in published.get(one.task, ())
         or (one.task in published and one.name.startswith(("pass@", "pass^")))

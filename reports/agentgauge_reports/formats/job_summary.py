@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.task_registry import find_task
-from agentgauge_reports.leaderboard import not_comparable
+from agentgauge.core.registry import Registry
+from agentgauge_reports.leaderboard import not_comparable, tasks_of_run
 from agentgauge_reports.notices import alarm, doubts, remarks
 from agentgauge_reports.terminal import overview
 
@@ -25,14 +25,14 @@ ACTIONS = "GITHUB_ACTIONS"
 Gates = Sequence[Mapping[str, str | None]]
 
 
-def add(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str]) -> list[str]:
+def add(summary: Mapping[str, Any], tasks: Registry, gates: Gates, notes: Iterable[str]) -> list[str]:
     """Add a run to the job's summary, if the job has one. Returns the reason of a failure. The arguments are those of
     ``job_summary``.
     """
     if file := os.environ.get(SUMMARY):
         try:
             with Path(file).open("a", encoding="utf-8", errors="backslashreplace") as stream:
-                stream.write(job_summary(summary, gates, notes))
+                stream.write(job_summary(summary, tasks, gates, notes))
         except OSError as error:
             return [f"{SUMMARY}={file} cannot be written ({error.strerror}); the job has no summary of this run"]
     return []
@@ -45,27 +45,27 @@ def error_commands(problems: Iterable[str]) -> Iterator[str]:
             yield "::error title=AgentGauge::" + problem.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def job_summary(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str] = ()) -> str:
+def job_summary(summary: Mapping[str, Any], tasks: Registry, gates: Gates, notes: Iterable[str] = ()) -> str:
     """The overview of a run, its gates, and notes. Texts of models and data are shown as they are, never as markup.
 
     ``gates``: ``text``, and ``problem``, None where the gate holds. ``notes``: sentences, such as why the exit status
     is not 0.
     """
-    return "\n".join([*_lines(summary, gates, notes), ""])
+    return "\n".join([*_lines(summary, tasks, gates, notes), ""])
 
 
-def _lines(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str]) -> Iterator[str]:
+def _lines(summary: Mapping[str, Any], tasks: Registry, gates: Gates, notes: Iterable[str]) -> Iterator[str]:
     yield f"## {_plain(str(summary['run']['model']))}"
     yield ""
-    for warning in filter(None, (alarm(summary), *doubts(summary))):
+    for warning in filter(None, (alarm(summary), *doubts(summary, tasks))):
         yield from (f"> **{_plain(warning)}**", "")
     yield from (line for text in remarks(summary) for line in (f"> {_plain(text)}", ""))
-    head, *rows = overview(summary)
+    head, *rows = overview(summary, tasks)
     yield f"| {' | '.join(head)} |"
     yield "|---" * len(head) + "|"
     yield from (f"| {' | '.join(map(_plain, row))} |" for row in rows)
     yield ""
-    if reasons := not_comparable(summary, map(find_task, summary["tasks"])):
+    if reasons := not_comparable(summary, tasks_of_run(summary, tasks)):
         yield f"Not comparable with published rows: {_plain('; '.join(reasons))}."
         yield ""
     for gate in gates:

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.files import refuse_device, replacing
-from agentgauge.core.task_registry import configure_tasks
-from agentgauge.core.types import Scoring
+from agentgauge.core.registry import Registry
+from agentgauge.core.types import Record, Scoring
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.load import Omitted, Reader, Run, load_run
 from agentgauge_reports.notices import alarm, broken, doubts, not_attempted, remarks
 from agentgauge_reports.page.facts import CaseFacts, PageFacts
 from agentgauge_reports.page.figures import figures, leaderboards, times
-from agentgauge_reports.page.transcript import PageFiles, transcript
+from agentgauge_reports.page.transcript import PageFiles, Took, transcript
 from agentgauge_reports.tables import breakdowns_of
 from agentgauge_reports.terminal import meaning, of_benchmarks
 
@@ -36,14 +36,16 @@ def write_page(
     run: Path,
     target: Path,
     *,
-    embed: bool = False,
+    tasks: Registry | None = None,
     loaded: Run | None = None,
+    embed: bool = False,
     omitted: Omitted | None = None,
     links_from: Path | None = None,
     home: str = "",
     roots: Mapping[str, Path] | None = None,
 ) -> Path:
-    """Write ``target`` and return it. ``loaded``: the run, if it has been read already.
+    """Write ``target`` and return it. ``tasks``: all that are known (default: those of all installed packages).
+    ``loaded``: the run with its tasks, if it has been read already.
 
     Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk.
     With ``embed`` they are inside the page, with the pictures. A case that cannot be shown is replaced by the reason;
@@ -53,27 +55,27 @@ def write_page(
     where the disk is full.
     """
     refuse_device(target)
-    read = loaded or load_run(run, tolerant=True)
-    configure_tasks(read.about["settings"]["options"])  # artifacts depend on them
+    read = loaded or load_run(run, tasks=tasks or Registry.installed(), tolerant=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f"{target.stem}-data")
-    files = PageFiles(run, read.about, None if embed else beside, roots)
+    files = PageFiles(run, read.about, read.tasks, None if embed else beside, roots)
     omitted = omitted or Omitted()
     omitted.problems += read.problems
-    transcripts = Transcripts(files, read.summary["run"]["scoring"], None if embed else beside, omitted)
+    scoring = read.summary["run"]["scoring"]
+    transcripts = Transcripts(files, read.tasks, scoring, None if embed else beside, omitted)
     with read.reading() as record:
         for case in read.cases:
             transcripts.add(case, record)
     transcripts.close()
-    summary = read.summary
+    shown = of_benchmarks(read.summary, read.tasks)
     tables = {
-        "alarm": alarm(of_benchmarks(summary)),
-        "doubts": doubts(of_benchmarks(summary)),
-        "meaning": meaning(of_benchmarks(summary)),
-        "cut": list(remarks(summary)),
-        "faulty": [text for text in (broken(of_benchmarks(summary)), not_attempted(of_benchmarks(summary))) if text],
-        "boards": leaderboards(of_benchmarks(summary)),
-        "breakdowns": breakdowns_of(summary),
+        "alarm": alarm(shown),
+        "doubts": doubts(shown, read.tasks),
+        "meaning": meaning(shown, read.tasks),
+        "cut": list(remarks(read.summary)),
+        "faulty": [text for text in (broken(shown), not_attempted(shown)) if text],
+        "boards": leaderboards(shown, read.tasks),
+        "breakdowns": breakdowns_of(read.summary, read.tasks),
     }
     data = figures(read, transcripts.facts) | tables | {"embedded": embed}
     places = {"beside": beside.name, "files": files.base(links_from or target.parent), "unseen": files.problem}
@@ -154,10 +156,12 @@ class Transcripts:
     collects cases that could not be shown.
     """
 
-    def __init__(self, files: PageFiles, scoring: Scoring, beside: Path | None, omitted: Omitted) -> None:
+    def __init__(
+        self, files: PageFiles, tasks: Registry, scoring: Scoring, beside: Path | None, omitted: Omitted
+    ) -> None:
         self.facts = PageFacts()
         self.embedded: list[str] = []
-        self._files, self._scoring, self._omitted = files, scoring, omitted
+        self._files, self._tasks, self._scoring, self._omitted = files, tasks, scoring, omitted
         self._beside = beside
         self._parts: list[str] = []
         self._size = 0
@@ -169,7 +173,7 @@ class Transcripts:
         """Take the next case. Raises OSError where the disk is full."""
         try:
             record = read(case) if case.start >= 0 else None
-            content, seconds = transcript(record, self._files, self._scoring) if record else ({}, [])
+            content, seconds = self._shown(record) if record else ({}, [])
             text, times = json.dumps(content, separators=(",", ":")), json.dumps(seconds)
             case_facts = CaseFacts.of(record, content) if record else CaseFacts()
         except Exception as error:  # whatever is in a record, the others are shown
@@ -181,6 +185,9 @@ class Transcripts:
         self._size += len(text)
         if self._size >= CHUNK:
             self.close()
+
+    def _shown(self, record: Record) -> tuple[dict[str, Any], list[Took]]:
+        return transcript(record, self._tasks[record.task], self._files, self._scoring)
 
     def close(self) -> None:
         """Write the remaining cases."""

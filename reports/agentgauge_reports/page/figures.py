@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from agentgauge.core.capabilities import Column, Leaderboard, headline_of, presentation_of
+from agentgauge.core.published import Column, Leaderboard
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.figures import Headline, combined_value, headlines, interval, leading, number, published_table
 from agentgauge_reports.grouping import TITLES, capabilities, kind_of
@@ -34,7 +34,7 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
     """Everything that is the same in two equal runs."""
     about, tasks = run.summary["run"], run.summary["tasks"]
     names = list(tasks)
-    kinds = [kind_of(case) for case in run.cases]
+    kinds = [kind_of(case, run.tasks) for case in run.cases]
     tags = list(dict.fromkeys(tag for case in run.cases for tag in _words(case)))
     tag_of = {tag: number for number, tag in enumerate(tags)}
     numbers = {words: [tag_of[tag] for tag in words] for words in set(map(_words, run.cases))}
@@ -47,7 +47,9 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
             *([name, about[name.lower()]] for name in ("dialect", "scoring", "attempts", "AgentGauge")),
             *([["limit", about["limit"]]] if limit_of(run.summary) else []),
         ],
-        "tasks": [_task(name, part) | {"limit": limit_of(run.summary, [name])} for name, part in tasks.items()],
+        "tasks": [
+            _task(run.tasks[name], part) | {"limit": limit_of(run.summary, [name])} for name, part in tasks.items()
+        ],
         "usage": {name: value for name, value in run.summary["usage"].items() if name not in ("seconds", "times")},
         "capabilities": [
             {"name": name}
@@ -118,16 +120,14 @@ def _words(case: CaseOutline) -> tuple[str, ...]:
     return (*case.tags, *case.score.labels) if case.score else case.tags
 
 
-def _task(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
-    task = find_task(name)
-    shown = presentation_of(task)
+def _task(task: Task, part: Mapping[str, Any]) -> dict[str, Any]:
     counts = {status: part[status] for status in ("planned", *STATUSES)}
     if task.data.in_run_folder:  # pytest says which tests it did not run
         counts |= {"planned": counts["planned"] - counts["missing"], "missing": 0}
     return {
-        "name": name,
-        "benchmark": shown.benchmark,
-        "title": shown.title,
+        "name": task.name,
+        "benchmark": task.shown.benchmark,
+        "title": task.shown.title,
         **counts,
         "pass": presentable(part).get("pass"),
     }
@@ -138,21 +138,21 @@ def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[A
     counts: dict[str, Counter[str]] = {}
     for case, kind in zip(run.cases, kinds, strict=True):
         if kind:
-            counts.setdefault(kind, Counter())[presentation_of(find_task(case.task)).benchmark] += 1
+            counts.setdefault(kind, Counter())[run.tasks[case.task].shown.benchmark] += 1
     return [[names.index(kind), dict(sorted(counts[kind].items()))] for kind in names if kind in counts]
 
 
 # -- the tables of ``leaderboard.md``
 
 
-def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+def leaderboards(summary: Mapping[str, Any], known: Registry) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
     {"benchmark", "limit", "top": [{"name", "value", "interval", "n", "why"}] of its headline figures,
      "editions": [a published table: see ``_edition``], and one without rows for figures that no table has,
      "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
     """
-    return [_leaderboard(benchmark, tasks, summary) for benchmark, tasks in by_benchmark(summary).items()]
+    return [_leaderboard(benchmark, tasks, summary) for benchmark, tasks in by_benchmark(summary, known).items()]
 
 
 def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _edition(
     columns = printed["columns"]
     named = {task.name: task for task in tasks}
     task = leading(tasks)  # rows are sorted by its headline
-    wanted = (task.name, headline_of(task))
+    wanted = (task.name, task.shown.headline)
     places = [place for place, column in enumerate(board.columns) if (column.part, column.name) == wanted]
     return {
         **{key: printed[key] for key in ("source", "date", "columns", "marks", "footnotes")},
@@ -229,7 +229,7 @@ def _edition(
 
 def _help(column: Column, tasks: Mapping[str, Task]) -> str:
     if task := tasks.get(column.part):
-        return f"{task.name}: {presentation_of(task).title}"
+        return f"{task.name}: {task.shown.title}"
     return f"combined from several tasks: {column.name}" if column.name else "no task has this figure"
 
 
@@ -246,7 +246,7 @@ def _ours(
     if mostly_broken(part):
         return found
     return found | {
-        "value": number(metric["value"], count=column.name in presentation_of(tasks[column.part]).counts),
+        "value": number(metric["value"], count=column.name in tasks[column.part].shown.counts),
         "interval": interval(metric["low"], metric["high"]),
         "clean": number(metric["value_clean"]) if "value_clean" in metric else "",
     }

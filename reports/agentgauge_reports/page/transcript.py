@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import is_cut, limit_words
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task import Task
 from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from agentgauge_reports.conversation import Replies, side_by_side
@@ -25,7 +25,7 @@ Took = float | tuple[float, float]
 """Seconds of a step; for a cached result also those that the tool worked in the earlier call."""
 
 
-def transcript(record: Record, files: PageFiles, scoring: Scoring) -> tuple[dict[str, Any], list[Took]]:
+def transcript(record: Record, task: Task, files: PageFiles, scoring: Scoring) -> tuple[dict[str, Any], list[Took]]:
     """A case as plain data, and separately the seconds of each of its steps. ::
 
     {"steps": [{"is": "message" | "model" | "tool", ...}], "asked": number of the step with the question or None,
@@ -35,9 +35,10 @@ def transcript(record: Record, files: PageFiles, scoring: Scoring) -> tuple[dict
     recorded, score = record.transcript, record.score
     events = recorded.events if recorded else ()
     steps = list(_steps(events))
-    task = presentation_of(find_task(record.task))
     shown = (
-        task.artifacts(recorded.output, score, scoring) if recorded and score and recorded.output is not None else ()
+        task.shown.artifacts(recorded.output, score, scoring)
+        if recorded and score and recorded.output is not None
+        else ()
     )
     content: dict[str, Any] = {
         "steps": steps,
@@ -190,14 +191,19 @@ class PageFiles:
     """
 
     def __init__(
-        self, run: Path, about: Mapping[str, Any], beside: Path | None, roots: Mapping[str, Path] | None = None
+        self,
+        run: Path,
+        about: Mapping[str, Any],
+        tasks: Registry,
+        beside: Path | None,
+        roots: Mapping[str, Path] | None = None,
     ) -> None:
         """``about``: the run's run.json. ``roots``: task → the data that the user named; None: see ``shown_data``."""
         self._run_files = RunFiles(run, about)
         self._beside = beside
         self._links: dict[tuple[str, str], str | None] = {}
         self.embedded: dict[str, str] = {}  # name by content → data URL
-        self._roots, self._lacking = shown_data(about) if roots is None else (roots, "")
+        self._roots, self._lacking = shown_data(about, tasks) if roots is None else (roots, "")
         self.problem = ""  # why files of the data set that texts name are not shown
 
     def base(self, page: Path) -> str:

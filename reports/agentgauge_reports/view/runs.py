@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal
 
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.files import whole
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.store import checked
 from agentgauge.store.folder_lock import FILE as LOCK
 from agentgauge.store.folder_lock import is_in_use
@@ -64,13 +64,14 @@ class Runs:
     ``root`` may be a run folder itself: then that run is the only one.
     """
 
-    def __init__(self, root: Path) -> None:
-        """Raises UsageProblem if the folder does not exist."""
+    def __init__(self, root: Path, tasks: Registry) -> None:
+        """``tasks``: all that are known. Raises UsageProblem if the folder does not exist."""
         if not root.is_dir():
             raise UsageProblem(f"{root} is not a folder; name a folder of runs, such as runs, or one run's folder")
         root = root.resolve()
         self._only = root.name if _is_run(root) else None
         self.root = root.parent if self._only else root
+        self._tasks = tasks
         self._kept: dict[str, tuple[object, dict[str, Any]]] = {}  # name → what its files were like, its entry
 
     def names(self) -> list[str]:
@@ -97,7 +98,7 @@ class Runs:
         folder = self.root / name
         version = [_stat(folder / file) for file in _FILES]
         if name not in self._kept or self._kept[name][0] != version:
-            self._kept[name] = (version, _entry(name, folder))
+            self._kept[name] = (version, _entry(name, folder, self._tasks))
         entry = self._kept[name][1]
         return entry | {"state": _state(folder, entry)}
 
@@ -142,7 +143,7 @@ def _state(folder: Path, entry: Mapping[str, Any]) -> State:
     return "running" if is_in_use(folder) and not entry["finished"] else "stopped"
 
 
-def _entry(name: str, folder: Path) -> dict[str, Any]:
+def _entry(name: str, folder: Path, tasks: Registry) -> dict[str, Any]:
     """Raises nothing: what cannot be read is said in ``problem``."""
     entry: dict[str, Any] = {"name": name, "model": "", "started": None, "finished": None, "planned": 0}
     entry |= {"counts": {}, "figures": [], "problem": ""}
@@ -161,7 +162,7 @@ def _entry(name: str, folder: Path) -> dict[str, Any]:
             summary = _json(folder, "summary.json")
             entry["model"] = model_title(summary["run"])
             entry["counts"] = _counts(summary)
-            entry["figures"] = list(_figures(summary))
+            entry["figures"] = list(_figures(summary, tasks))
     except Exception as problem:  # of a benchmark's own code, too: the other runs are listed
         entry["problem"] = reading_problem(problem)
     return entry
@@ -185,11 +186,11 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
     return {status: sum(part[status] for part in summary["tasks"].values()) for status in STATUSES}
 
 
-def _figures(summary: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _figures(summary: Mapping[str, Any], known: Registry) -> Iterator[dict[str, Any]]:
     """The headline of each benchmark. ``data`` is equal for runs whose figures may stand on one line: same tasks, data,
     scoring, limit."""
-    known = {name: part for name, part in summary["tasks"].items() if name in known_tasks()}
-    for benchmark, tasks in by_benchmark({"tasks": known}).items():
+    parts = {name: part for name, part in summary["tasks"].items() if name in known}
+    for benchmark, tasks in by_benchmark({"tasks": parts}, known).items():
         if figure := headline(summary, benchmark, tasks):
             prints = {task.name: summary["run"]["data"][task.name]["fingerprint"] for task in tasks}
             limit = limit_of(summary, [task.name for task in tasks])

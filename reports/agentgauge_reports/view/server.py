@@ -29,6 +29,7 @@ from aiohttp import web
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import OwnFolder
+from agentgauge.core.registry import Registry
 from agentgauge.core.web_server import answering
 from agentgauge_reports.comparison import compare
 from agentgauge_reports.comparison.shown import page as comparison_page
@@ -109,9 +110,10 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Viewer:
     """Serves one folder of runs. ``close`` removes the files that the viewer has written."""
 
-    def __init__(self, root: Path) -> None:
-        """Raises UsageProblem if the folder does not exist."""
-        self.runs = Runs(root)
+    def __init__(self, root: Path, tasks: Registry) -> None:
+        """``tasks``: all that are known. Raises UsageProblem if the folder does not exist."""
+        self._tasks = tasks
+        self.runs = Runs(root, tasks)
         self.access = ViewerAccess()
         self._live: dict[str, tuple[float, LiveRun, asyncio.Lock]] = {}  # name → start of the run, what is known of it
         self._states: dict[str, tuple[float, dict[str, Any]]] = {}  # name → when it was looked at, what was found
@@ -285,11 +287,11 @@ class Viewer:
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier state of the run
             folder.mkdir(parents=True)
             try:
-                write_page(run, folder / "report.html", links_from=run, home=HOME)
+                write_page(run, folder / "report.html", tasks=self._tasks, links_from=run, home=HOME)
             except Exception as problem:
                 raise UsageProblem(f"the page of this run cannot be written: {reading_problem(problem)}") from problem
 
-        async with self._writing:  # the options of one run at a time: tasks have them for the whole process
+        async with self._writing:  # one at a time: the page of a long run takes a processor and much memory
             await asyncio.to_thread(write)
         return folder
 
@@ -302,7 +304,7 @@ class Viewer:
         paths = [self.runs.root / name for name in names]
         # this page lies beside the runs, so that links lead to theirs
         try:
-            data = await asyncio.to_thread(compare, paths, self.runs.root / "-")
+            data = await asyncio.to_thread(compare, paths, self.runs.root / "-", self._tasks)
         except Exception as problem:
             raise UsageProblem(reading_problem(problem)) from problem
         return _page(comparison_page(data, home=HOME), _COMPARISON)

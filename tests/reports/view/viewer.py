@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from tests.model.fault_server import Act, Seen, answer
 from tests.plugin.project import Project
 
-TASKS = "from agentgauge.core.task_registry import announce\nfrom tests.plugin.toy import Toy\nannounce(Toy())\n"
+TASKS = "from tests.plugin.toy import TOY\n"
 
 
 def held_up(goes_on: threading.Event, wrong: str) -> Callable[[Seen], Act]:

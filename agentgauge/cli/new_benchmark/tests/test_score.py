@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark_name.score import score_reply
+from benchmark_name.test_benchmark_name import score_reply
 
 
 @pytest.mark.parametrize(
