@@ -86,7 +86,9 @@ def build_index(
     place = (state, parts, (entries, describe) if key is None else key)
     found = _known.pop(place, None)
     if found is None:
-        texts = {row.text: row.text for other, (_, rows, _) in list(_known.items()) if other[0] == state for row in rows}
+        texts = {
+            row.text: row.text for other, (_, rows, _) in list(_known.items()) if other[0] == state for row in rows
+        }
         rows: list[Row] = []
         for entry in (entry for part in files[:parts] for entry in entries(part)):
             id, tags = describe(entry)
