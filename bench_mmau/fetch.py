@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.text import parse_json
@@ -55,7 +55,7 @@ def verify(root: Path) -> Verified:
             continue
         if index.file not in files:
             files[index.file] = len(index.rows)
-            names = " and ".join(file.name for file in data.find_all(root, task.data.kind))
+            names = " and ".join(file.name for file in data.find_all(root, cast(MmauData, task.data).kind))
             found.append(f"{names}: {len(index.rows)} records")
             strange += index.differences
         count = len(index.rows)

@@ -19,13 +19,13 @@ from agentgauge.pytest_plugin.fixtures import needs_tools, uses_us
 from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED
 from agentgauge.pytest_plugin.options import only_looks, registry_of
 from agentgauge.run.limit import limited
+from agentgauge.run.planned import Planned
 from agentgauge.run.preflight import blind_roles, declared_blind, role_shown
 from agentgauge.run.runner import Place
 from agentgauge.run.settings import Settings
 from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.shards.shard import FILE as SHARD
 from agentgauge.run.shards.shard import kept, whole_plan
-from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from agentgauge.run.clients import Endpoint
     from agentgauge.run.own_tests.case import OwnCases
     from agentgauge.run.own_tests.objects import Model, Tools
+    from agentgauge.run.planned import Planned
     from agentgauge.run.settings import Settings
-    from agentgauge.run.solve import Planned
     from agentgauge.store import Line
 
 

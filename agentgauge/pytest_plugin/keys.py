@@ -10,7 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from agentgauge.core.registry import Registry
-    from agentgauge.run.solve import Planned
+    from agentgauge.run.planned import Planned
 
 REGISTRY: pytest.StashKey[Registry] = pytest.StashKey()
 """The tasks that a configuration knows, once they were asked for: see ``options.registry_of``."""

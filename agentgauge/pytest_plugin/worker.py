@@ -18,9 +18,9 @@ from agentgauge.run.background import Background
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, Interrupts, running_work
 from agentgauge.run.crashes import Suspects
 from agentgauge.run.own_tests.case import OwnCases, planned_outside
+from agentgauge.run.planned import Planned
 from agentgauge.run.runner import STOP_SECONDS, Place, Runner
 from agentgauge.run.settings import Settings
-from agentgauge.run.solve import Planned
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 

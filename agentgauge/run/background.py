@@ -9,9 +9,8 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from agentgauge.core.types import Record
-from agentgauge.run.given import OWN, Given
+from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.runner import Runner
-from agentgauge.run.solve import Planned
 from agentgauge.store import Line
 
 Value = TypeVar("Value")

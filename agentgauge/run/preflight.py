@@ -24,8 +24,9 @@ from agentgauge.model.batch.journal import FILE as JOURNAL
 from agentgauge.model.batch.journal import Journal
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.costs.estimate import asked_models, check_dollars
+from agentgauge.run.planned import Planned
+from agentgauge.run.scoring import broken_score
 from agentgauge.run.settings import Settings, runs_here
-from agentgauge.run.solve import Planned, broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 

@@ -28,10 +28,10 @@ from agentgauge.run.costs.estimate import open_reserve
 from agentgauge.run.costs.first_replies import FirstReplies
 from agentgauge.run.crashes import RunningCases, Suspects
 from agentgauge.run.external_agent.agent import ProgramAgent
-from agentgauge.run.given import OWN, Given
 from agentgauge.run.options import DEFAULT_IN_FLIGHT
+from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.settings import Settings, config_fingerprint
-from agentgauge.run.solve import Planned, Solver
+from agentgauge.run.solve import Solver
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.records import Appender

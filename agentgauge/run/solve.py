@@ -22,38 +22,21 @@ from agentgauge.core.agents import Agent
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, advice, is_disk_full, refusal
-from agentgauge.core.index import Index, Row
 from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.reply_ends import with_ends
 from agentgauge.core.task import Task
 from agentgauge.core.tracebacks import mistake_behind, place_of
-from agentgauge.core.types import MOST, ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript, Usage
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Transcript, Usage
 from agentgauge.replies.stages import Stages
 from agentgauge.run.clients import Clients
-from agentgauge.run.given import OWN, Given
+from agentgauge.run.planned import OWN, Given, Planned
+from agentgauge.run.scoring import checked
 from agentgauge.run.thread_pools import in_thread_pool
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 
 UNFINISHED = "not finished: the run was stopped"
 """The error of a case of which no further request was sent when the run was stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    task: Task
-    index: Index
-    row: Row
-    attempt: int  # from 1
-
-    @property
-    def id(self) -> CaseId:
-        return (self.task.name, self.row.id, self.attempt)
-
-    @property
-    def name(self) -> str:
-        """The case's pytest id: the sample's id, followed by the attempt from the second attempt on."""
-        return self.row.id if self.attempt == 1 else f"{self.row.id}#{self.attempt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,30 +245,6 @@ def _why_broken(error: BaseException, run: Path) -> tuple[str, str]:
     if isinstance(error, OSError) and advice(error) and str(error.filename).startswith(f"{run}{os.sep}"):
         return refusal(error), RUN_FOLDER
     return f"internal error at {place_of(error)}: {type(error).__name__}: {error}", "internal error"
-
-
-def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:
-    """The values of a broken case where it counts as in the original."""
-    return checked(task, task.score(task.data.load(index, row, task.name), None, scoring, similarity))
-
-
-def checked(task: Task, score: Score) -> Score:
-    """The return value of a task's ``score``, checked. Raises Fault if no figures can be made of it."""
-    wrong = ""
-    if not isinstance(score, Score):
-        wrong = f"returned {score!r}; return a Score"
-    elif not isinstance(score.values, Mapping) or isinstance(score.labels, str):
-        wrong = "returned a Score whose values are not a mapping, or whose labels are not a tuple of texts"
-    elif strange := [name for name, value in score.values.items() if not _is_number(value)]:
-        value = score.values[strange[0]]
-        wrong = f"returned a Score with {strange[0]} {value!r} among its values; these are numbers up to {MOST:.0e}"
-    if wrong:
-        raise Fault(f"{task.name}: score {wrong}", cause="internal error")
-    return score
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and -MOST <= value <= MOST
 
 
 def seed_of(case: CaseId) -> int:

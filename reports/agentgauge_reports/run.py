@@ -15,7 +15,7 @@ from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import TESTED, add_counts, add_observed
 from agentgauge.core.task import DataSource, Task
 from agentgauge.core.types import Metric, Score, Scoring, Usage
-from agentgauge.run.solve import broken_score
+from agentgauge.run.scoring import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import TIMES, CaseId, CaseOutline
 from agentgauge_reports.leaderboard import is_comparable, leaderboard

@@ -18,7 +18,7 @@ from agentgauge.core.task import DataSource, Pictures, PredictionFiles, Prompts,
 from agentgauge.core.task_options import TaskOption
 from agentgauge.core.types import Score
 from agentgauge.core.validation import complete
-from agentgauge.run.solve import checked
+from agentgauge.run.scoring import checked
 from tests.plugin.toy import TOY, ToyData, toy
 
 # -- A task that is complete.

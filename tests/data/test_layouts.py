@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentgauge.core.task_registry import find_task, known_tasks
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Index
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Sample
 from agentgauge.data.differences import Differences
 from agentgauge.data.find import difference_notes

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+from agentgauge.core.task_registry import known_tasks
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.index import Row
 from agentgauge.core.task import DataSource
-from agentgauge.core.task_registry import known_tasks
 from agentgauge.run.limit import limited
 
 TASKS = sorted(name for name, task in known_tasks().items() if not task.data.in_run_folder)

@@ -27,7 +27,8 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.spec import Api
 from agentgauge.replies.stages import Stages
-from agentgauge.run.solve import Planned, Solver
+from agentgauge.run.planned import Planned
+from agentgauge.run.solve import Solver
 from agentgauge.store import RunFolder
 from tests.model.mutating import mutated, written
 

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from agentgauge.run.prefetcher import STOPPED, Prefetcher
 
 from agentgauge.core.types import Record
 from agentgauge.run import prefetcher as module
 from agentgauge.run.coordination.slots import SlotPool
-from agentgauge.run.prefetcher import STOPPED, Prefetcher
 
 
 @dataclass

@@ -21,7 +21,8 @@ from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.core.types import Score
 from agentgauge.replies.stages import Stages
-from agentgauge.run.solve import Planned, Solver
+from agentgauge.run.planned import Planned
+from agentgauge.run.solve import Solver
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 from bench_wild.data import load_sessions

@@ -18,9 +18,9 @@ from agentgauge.core.index import Index, Row
 from agentgauge.core.registry import Registry
 from agentgauge.pytest_plugin.xdist import FIRST, ShardScheduling
 from agentgauge.run.coordination.slots import SlotPool
+from agentgauge.run.planned import Planned
 from agentgauge.run.shards.balance import balanced
 from agentgauge.run.shards.partition import MODES, partition
-from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 from tests.plugin.project import Result, records
 from tests.plugin.test_run import WORKERS

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from agentgauge.core.capabilities import Oracle, PublishedRows, TaskOption
+
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Conversation, ConversationCall, ToolCall
 from agentgauge.core.errors import DataProblem, UsageProblem

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from agentgauge.run.solve import Planned
+from agentgauge.run.planned import Planned
 
 PATIENCE = 10.0
 """Seconds that further cases wait at most."""

@@ -18,9 +18,9 @@ from agentgauge.core.types import Record
 from agentgauge.run.crashes import CAUSE, GUILTY
 from agentgauge.run.launch.node import ShardCommand, ShardSpec, unpack
 from agentgauge.run.launch_settings import LaunchOptions
+from agentgauge.run.planned import Planned
 from agentgauge.run.runner import STOPPED, WATCH_SECONDS
 from agentgauge.run.shards.balance import balanced
-from agentgauge.run.solve import Planned
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import UNREADABLE, CaseId, outlined
 

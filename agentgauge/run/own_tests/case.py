@@ -17,8 +17,8 @@ from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.index import Row
 from agentgauge.core.types import Json
 from agentgauge.run.clients import Endpoint
+from agentgauge.run.planned import Planned
 from agentgauge.run.runner import Runner
-from agentgauge.run.solve import Planned
 
 Result = TypeVar("Result")
 Work = Callable[[Case], Coroutine[Any, Any, Result]]

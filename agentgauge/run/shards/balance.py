@@ -6,7 +6,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Sequence
 
-from agentgauge.run.solve import Planned
+from agentgauge.run.planned import Planned
 
 Unit = list[int]
 """Positions of cases that stay together: all attempts of a sample, or of a group of samples."""

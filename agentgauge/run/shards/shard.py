@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.run.planned import Planned
 from agentgauge.run.shards.balance import balanced, units_of
-from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 
 FILE = "shard.json"

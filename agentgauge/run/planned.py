@@ -1,4 +1,5 @@
-"""Another model, or other tools, that some cases get in the place of the run's own: what a project's fixtures give."""
+"""A planned case; and another model, or other tools, that it gets in the place of the run's own, where fixtures of a
+project give them."""
 
 from __future__ import annotations
 
@@ -6,7 +7,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest, Message
+from agentgauge.core.index import Index, Row
+from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
+from agentgauge.store.jsonl import CaseId
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    task: Task
+    index: Index
+    row: Row
+    attempt: int  # from 1
+
+    @property
+    def id(self) -> CaseId:
+        return (self.task.name, self.row.id, self.attempt)
+
+    @property
+    def name(self) -> str:
+        """The case's pytest id: the sample's id, followed by the attempt from the second attempt on."""
+        return self.row.id if self.attempt == 1 else f"{self.row.id}#{self.attempt}"
 
 
 @dataclass(frozen=True, slots=True)
