@@ -22,9 +22,11 @@ from agentgauge.pytest_plugin.controller import Controller, is_distributed
 from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, WORKER
 from agentgauge.pytest_plugin.options import given, only_looks, registry_of
 from agentgauge.pytest_plugin.own_tests import OwnTests
-from agentgauge.pytest_plugin.run_state import claim_folder, continue_selection, select
+from agentgauge.pytest_plugin.run_state import continue_selection, select, selection
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.crashes import Suspects
+from agentgauge.run.run import Run
+from agentgauge.run.run_folder import check_run
 from agentgauge.run.runner import Place
 from agentgauge.run.settings import Settings, read_settings, take_tool_token
 from agentgauge.store import RunFolder
@@ -145,7 +147,8 @@ def activate(config: pytest.Config) -> None:
     try:
         for task in registry_of(config):
             config.addinivalue_line("markers", f"{task.name.replace('.', '_')}: the task {task.name}")
-        settings = _worker_settings(config, sent) if sent else _controller_settings(config)
+        run = None if sent else _claimed(config)
+        settings = run.settings if run else _worker_settings(config, sent or {})
     except UsageProblem as problem:
         raise pytest.UsageError(with_mistake(problem, config.getoption("tbstyle", "auto"))) from None
     except OSError as error:
@@ -154,10 +157,10 @@ def activate(config: pytest.Config) -> None:
         last_failed = LastFailed(config, cache, settings, sent and sent["agentgauge_last_failed"])
         if sent is None:
             config.pluginmanager.register(last_failed, "agentgauge-last-failed")
-    if sent is None:
+    if run:
         if settings.spec and not settings.tool_server:
             config.add_cleanup(make_tool_token(settings.shared.token if settings.shared else None))
-        controller = Controller(config, settings)
+        controller = Controller(config, run)
         config.pluginmanager.register(controller, "agentgauge-controller")
         config.pluginmanager.register(controller.reporting, "agentgauge-reporting")
     if sent is not None or not is_distributed(config):
@@ -180,12 +183,17 @@ def activate_late(config: pytest.Config) -> Collection | None:
     return config.stash.get(COLLECTION, None)
 
 
-def _controller_settings(config: pytest.Config) -> Settings:
-    """Raises UsageProblem."""
+def _claimed(config: pytest.Config) -> Run:
+    """Of pytest's first process. Raises UsageProblem."""
     continue_selection(config)
-    asks = not only_looks(config)
-    settings = read_settings(given(config.option), config.rootpath, tasks=registry_of(config), asks=asks)
-    return claim_folder(config, take_tool_token(settings))
+    asks, options = not only_looks(config), given(config.option)
+    run = Run.of(read_settings(options, config.rootpath, tasks=registry_of(config), asks=asks), config.rootpath)
+    if asks:
+        config.add_cleanup(run.close)
+        run.claim(selection(config), is_named=bool(options.run_dir))
+    else:
+        check_run(run.settings)
+    return run
 
 
 def _worker_settings(config: pytest.Config, sent: dict[str, Any]) -> Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import isfunction
 from typing import Any
@@ -20,7 +20,7 @@ from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED
 from agentgauge.pytest_plugin.options import only_looks, registry_of
 from agentgauge.run.limit import limited
 from agentgauge.run.planned import Planned
-from agentgauge.run.preflight import blind_roles, declared_blind, role_shown
+from agentgauge.run.preflight import applicable
 from agentgauge.run.runner import Place
 from agentgauge.run.settings import Settings
 from agentgauge.run.shards.partition import GROUPS, partition
@@ -132,20 +132,14 @@ class Collection:
         has done so for its plan. Raises UsageError."""
         if self._is_planned or self.settings.assignment:
             return
-        roles = [role_shown(self.settings, case) if (case := item.stash.get(PLANNED, None)) else None for item in items]
-        shown: dict[str, Counter[str]] = {}
-        for item, role in zip(items, roles, strict=True):
-            if role is not None:
-                shown.setdefault(role, Counter())[item.stash[PLANNED].task.name] += 1
-        if not shown:
-            return
+        cases = [item.stash.get(PLANNED, None) for item in items]
         try:
-            blind = (declared_blind if only_looks(self.config) else blind_roles)(self.settings, shown)
+            stay = applicable(self.settings, cases, asks=not only_looks(self.config))
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         except OSError as error:
             raise pytest.UsageError(f"{cannot_write(self.folder.path, error)}; then start again") from None
-        _deselect(self.config, items, [role not in blind for role in roles])
+        _deselect(self.config, items, stay)
 
     def keep_shard(self, items: list[pytest.Item]) -> None:
         """With ``--shard``, keep its part of the selected tests."""

@@ -13,6 +13,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
@@ -20,30 +21,20 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.tracebacks import with_mistake
-from agentgauge.model.outage import FILE as OUTAGES
-from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, LOST_OUTPUT, NOTES, REFUSED
 from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
-from agentgauge.pytest_plugin.run_state import SELECTION, RunState, sum_up
-from agentgauge.replies import recording
-from agentgauge.replies.cache import PROBLEM, check_cache
-from agentgauge.run.coordination.slots import FILE as SLOTS
-from agentgauge.run.coordination.stopping import FILE as STOP
-from agentgauge.run.coordination.stopping import RUNNING, Interrupts, RunningFile, RunningWork
-from agentgauge.run.coordination.waiting_requests import FILE as WAITING
-from agentgauge.run.costs.watch import BudgetWatch
+from agentgauge.pytest_plugin.run_state import SELECTION, RunState
+from agentgauge.run.coordination.stopping import Interrupts, RunningFile, RunningWork
 from agentgauge.run.crashes import GUILTY, Suspects, in_flight, store_crash
-from agentgauge.run.preflight import check, load_early, require_sight, stored_vision, vision_lines
-from agentgauge.run.run_services import start_services, stop_services
-from agentgauge.run.services import Service
-from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
+from agentgauge.run.preflight import load_early, vision_lines
+from agentgauge.run.run import Run
+from agentgauge.run.run_services import stop_services
 from agentgauge.run.shards.partition import GROUPS, MODES
 from agentgauge.run.shards.shard import empty_shard
 
 if TYPE_CHECKING:
     from agentgauge.pytest_plugin.xdist import Scheduling
-    from agentgauge.run.launch.driver import Driver
 
 REPORT_SECONDS = 0.6
 """Seconds after the stop until all workers have written what still runs."""
@@ -53,14 +44,14 @@ KEYBOARD_INTERRUPT = "keyboard-interrupt"
 
 
 class Controller:
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(self, config: pytest.Config, run: Run) -> None:
+        """``run``: its folder is claimed."""
         self.config = config
-        self.settings = settings
-        self.state = RunState(config, settings)
-        self.folder = self.state.folder
+        self.run = run
+        self.settings = run.settings
+        self.state = RunState(config, run)
+        self.folder = run.files
         self.reporting = Reporting(self.state)
-        self._services: dict[str, Service] = {}
-        self._budget: BudgetWatch | None = None
         self._interrupts = Interrupts()
         self._suspects = Suspects.read(self.folder.path)  # of the run that is resumed, and of workers that have died
         self._first = sorted(self._suspects.names)  # in this order all processes collect, whoever dies later
@@ -85,7 +76,7 @@ class Controller:
         """Serial runs: the plan has just been written."""
         collection = self.config.stash.get(COLLECTION, None)
         if collection is not None:
-            self.state.notes += collection.notes
+            self.run.notes += collection.notes
             if collection.is_chosen and not only_looks(self.config):
                 self._begin()
 
@@ -118,7 +109,7 @@ class Controller:
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         if refused := getattr(node, "workeroutput", {}).get(REFUSED):
             raise pytest.UsageError(refused)
-        self.state.notes += getattr(node, "workeroutput", {}).get(NOTES, [])
+        self.run.notes += getattr(node, "workeroutput", {}).get(NOTES, [])
         worker = node.gateway.id
         self._deaths += bool(error)
         if error and worker in self._numbers:
@@ -139,7 +130,7 @@ class Controller:
         others = config.pluginmanager.subset_hook_caller("pytest_xdist_make_scheduler", [self])
         self._scheduling = Scheduling(
             ShardScheduling(config, log, self._groups, self.settings.in_flight, lambda: self._suspects.names),
-            has_cases=lambda: bool(self.state.benchmark_cases),
+            has_cases=lambda: bool(self.run.benchmark_cases),
             xdists_own=partial(others, config=config, log=log),
         )
         return self._scheduling
@@ -157,7 +148,7 @@ class Controller:
         try:
             self._prepare(dist)
         except UsageProblem as problem:
-            if not (self.settings.resume or self.folder.has_records or self._services):  # whose logs are kept
+            if not (self.settings.resume or self.folder.has_records or self.run.services):  # whose logs are kept
                 self.folder.discard()
             raise pytest.UsageError(with_mistake(problem, self.config.getoption("tbstyle", "auto"))) from None
         except OSError as error:
@@ -167,59 +158,32 @@ class Controller:
         self.reporting.begin()
 
     def _prepare(self, dist: str) -> None:
-        """Check the tools, start the services, and describe the run. Raises UsageProblem and OSError."""
-        state = self.state
-        state.plan = list(self.folder.plan())
+        """Raises UsageProblem and OSError."""
+        state, plan = self.state, self.folder.plan()
+        self.run.plan = list(plan)
         if dist not in ("no", *MODES) and state.is_kept:
-            what = "benchmark cases" if state.benchmark_cases else "tests that leave a record"
+            what = "benchmark cases" if self.run.benchmark_cases else "tests that leave a record"
             raise UsageProblem(
                 f"--dist {dist} would run {what} more than once; accepted are {', '.join(MODES)} (-n by itself means"
                 " load)"
             )
-        for left in (STOP, RUNNING, SLOTS, WAITING, RATES, OUTAGES, PROBLEM):
-            (self.folder.path / left).unlink(missing_ok=True)
-        if self.settings.cache and not self.settings.launch:  # on a node it may be another folder
-            check_cache(self.settings.cache)
-        state.tools, state.sandbox = check(self.settings, state.plan)
-        configs = {task: config_fingerprint(self.settings, self.settings.tasks[task]) for task, _, _ in state.plan}
-        if self.settings.assignment:
-            self.settings.assignment.check(configs)
-        if self.settings.launch:
-            self.config.stash[DRIVER] = self._connected(configs)
-        state.notes += require_sight(self.settings, self.folder, state.plan)
-        tasks = {task for task, _, _ in state.plan}
-        self._services = start_services(self.settings, self.folder, tasks, self._service_failed)
-        if self.settings.record:
-            settings = stored_settings(self.settings, state.tools) | {"vision": stored_vision(self.settings)}
-            recording.begin(self.settings.record, settings)
-        state.write_run_json(finished=None)
-        if self.settings.budget and not self.settings.shared:  # the launcher watches a budget of several runs
-            self._budget = BudgetWatch(self.settings.budget, self.folder, self._budget_used_up)
-        if state.service_problem:
-            raise UsageProblem(state.service_problem)
-        self.folder.reserve()
+        self.run.on_budget = self._budget_used_up
+        self.run.begin(self._connect if self.settings.launch else None)
 
     def _budget_used_up(self, reason: str) -> None:
         """Called in another thread."""
-        self.state.stop(reason, awaits=True)
         time.sleep(REPORT_SECONDS)
         self.reporting.report_waiting()
 
-    def _connected(self, configs: Mapping[str, str]) -> Driver:
+    def _connect(self, configs: Mapping[str, str]) -> None:
         """To the cluster on which cases run. Raises UsageProblem."""
         from agentgauge.pytest_plugin.worker import node_arguments
         from agentgauge.run.launch.driver import Driver
 
         paths: dict[str, Any] = {"root": self.config.rootpath, "here": self.config.invocation_params.dir}
-        more = {**paths, "arguments": node_arguments(self.config), "failed": self._service_failed}
-        driver = Driver(self.settings, configs, self.state.tools, **more)
+        more = {**paths, "arguments": node_arguments(self.config), "failed": self.run.service_failed}
+        driver = self.config.stash[DRIVER] = Driver(self.settings, configs, self.run.tools, **more)
         self.config.add_cleanup(driver.close)
-        return driver
-
-    def _service_failed(self, problem: UsageProblem) -> None:
-        """Called in another thread, while cases may be running that do not need the service."""
-        self.state.service_problem = str(problem)
-        self.state.stop(str(problem))
 
     # -- while cases run
 
@@ -246,7 +210,7 @@ class Controller:
                 report.outcome = "rerun"
             self._suspects.write(self.folder.path)
         except OSError as error:
-            self.state.stop(self.state.cannot_write(error))
+            self.run.stop(self.state.cannot_write(error))
         if running and report.outcome == "rerun":
             from xdist.dsession import get_default_max_worker_restart
 
@@ -271,7 +235,7 @@ class Controller:
         # xdist's own Interrupted is one too, also for -x and --maxfail; it says so when a worker got the signal
         self.state.interrupted = excinfo.type is KeyboardInterrupt or "keyboard-interrupt" in str(excinfo.value)
         if self.state.interrupted:
-            self.state.stop_workers("interrupted")
+            self.run.stop_workers("interrupted")
 
     # -- the end
 
@@ -283,12 +247,12 @@ class Controller:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
         """Sum up once the other plugins have ended, whatever has become of their own reports."""
-        for service in self._services.values():
+        for service in self.run.services.values():
             service.tell_to_end()  # which takes them longer than the summary takes us
         try:
             yield
         except OSError as error:  # such as of --junitxml
-            self.state.problems.append(_unwritten_report(error))
+            self.run.problems.append(_unwritten_report(error))
             exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
             session.exitstatus = exitstatus
         finally:
@@ -296,37 +260,55 @@ class Controller:
 
     def _end(self, session: pytest.Session, exitstatus: int) -> None:
         try:
-            if self._budget:
-                self._budget.stop()
+            self.run.end_budget()
             if self.state.progress:
                 self.state.progress.finish()
             if terminal := self.config.pluginmanager.get_plugin("terminalreporter"):
                 with suppress(OSError):  # of a terminal that is not ours
                     terminal.flush()  # ours notes that it cannot be written
             if lost := self.config.stash.get(LOST_OUTPUT, ""):
-                self.state.problems.append(lost)
+                self.run.problems.append(lost)
                 session.exitstatus = exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
             if driver := self.config.stash.get(DRIVER, None):
-                self.state.tools, self.state.sandbox = driver.tools, driver.sandbox
+                self.run.tools, self.run.sandbox = driver.tools, driver.sandbox
             if self.state.progress is not None and self.state.is_kept and not self.settings.assignment:
-                session.exitstatus = sum_up(self.state, exitstatus)
+                session.exitstatus = self._sum_up(exitstatus)
             elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-                self.state.held += vision_lines(self.settings)
+                self.run.held += vision_lines(self.settings)
                 if note := empty_shard(self.folder, self.settings.shard):
-                    self.state.held.append(note)
+                    self.run.held.append(note)
                     session.exitstatus = pytest.ExitCode.OK
         except MemoryError:
             why = "too little memory to sum up the run: free some, or raise the limit (ulimit -v)"
-            self.state.problems.append(f"{why}; finished cases are kept; continue with --resume={self.folder.path}")
+            self.run.problems.append(f"{why}; finished cases are kept; continue with --resume={self.folder.path}")
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         except (OSError, UsageProblem) as error:
             style = self.config.getoption("tbstyle", "auto")
             text = self.state.cannot_write(error) if isinstance(error, OSError) else with_mistake(error, style)
-            self.state.problems.append(text)
+            self.run.problems.append(text)
             if not self.state.interrupted:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         finally:
-            stop_services(self._services)
+            stop_services(self.run.services)
+
+    def _sum_up(self, exitstatus: int) -> int:
+        """Write the results into the run folder. Returns the exit status. Raises OSError and UsageProblem."""
+        from agentgauge_reports.formats import job_summary
+
+        run = self.run
+        run.end(self.state.why_missing)
+        status = self.state.exit_status(exitstatus)
+        if results := self.config.getoption("allure_report_dir", None):
+            from agentgauge_reports.allure import write_run
+            from agentgauge_reports.load import Omitted
+
+            omitted = Omitted()
+            write_run(run.folder, Path(results), tasks=run.settings.tasks, omitted=omitted, own_tests=False)
+            run.notes += omitted.sentences("the Allure results")
+        assert run.summary_json is not None
+        notes = [*run.held, *run.problems, *run.notes]
+        run.notes += job_summary.add(run.summary_json, run.settings.tasks, run.gates, notes)
+        return status
 
     def _remove_folder(self) -> None:
         """After a run of a project's own tests for which no run folder was asked."""

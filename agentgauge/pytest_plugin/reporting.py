@@ -18,7 +18,7 @@ from agentgauge.core.text import clean
 from agentgauge.pytest_plugin.keys import LOST_OUTPUT
 from agentgauge.pytest_plugin.options import worker_count_notice
 from agentgauge.pytest_plugin.own_tests import KEPT
-from agentgauge.pytest_plugin.run_state import EARLIER_DEATH, RunState
+from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, StopFile, running_work
 from agentgauge.run.costs.estimate import cost_lines
 from agentgauge.run.progress import STATUSES, Progress, Write
@@ -90,26 +90,26 @@ class Reporting:
         terminal.ensure_newline()
         if terminal.isatty and getattr(self.config.option, "tx", None):
             terminal.write_line("")  # xdist redraws a line about its workers, and leaves it open
-        self._write_titled(terminal, header(state.settings, state.plan, state.tools))
-        if death := self.config.stash.get(EARLIER_DEATH, ""):
+        self._write_titled(terminal, header(state.run.settings, state.run.plan, state.run.tools))
+        if death := state.run.earlier_death:
             self._write_titled(terminal, iter([death]))
-        self._late_header = cost_lines(state.settings, state.plan) if state.benchmark_cases else None
+        self._late_header = cost_lines(state.run.settings, state.run.plan) if state.run.benchmark_cases else None
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
-        write, screen = self._screen(terminal) if state.benchmark_cases else (None, None)
+        write, screen = self._screen(terminal) if state.run.benchmark_cases else (None, None)
         self._show_progress(write, screen, live=terminal.isatty and not verbose)
 
     def _show_progress(self, write: Write | None, screen: int | None, *, live: bool) -> None:
         from agentgauge_reports.view.live import LiveRun
 
-        state, folder = self.state, self.state.folder.path
+        state, folder = self.state, self.state.run.folder
         state.progress = Progress(
             write,
             live=live,
             screen=screen,
-            planned=state.benchmark_cases,
+            planned=state.run.benchmark_cases,
             folder=folder,
             run=LiveRun(folder),
-            started=state.started,
+            started=state.run.started,
         )
 
     def _screen(self, terminal: pytest.TerminalReporter) -> tuple[Write, int | None]:
@@ -158,21 +158,21 @@ class Reporting:
             named = f"{', '.join(tests[:NAMED])}{f' and {len(tests) - NAMED} more' if len(tests) > NAMED else ''}"
             count = "this test was" if len(tests) == 1 else f"{len(tests)} tests were"
             again = "it runs again, with no other" if len(tests) == 1 else "they run again, one at a time"
-            again += f", when the run is resumed with --resume={self.state.folder.path}" if is_last else ""
+            again += f", when the run is resumed with --resume={self.state.run.folder}" if is_last else ""
             self._make_room()
             terminal.ensure_newline()
             _write(terminal, f"agentgauge: worker {worker} died while {count} running: {named}; {again}")
 
     def report_waiting(self) -> None:
         """After the run was stopped: for what it waits. Called in another thread."""
-        work, progress = running_work(self.state.folder.path), self.state.progress
+        work, progress = running_work(self.state.run.folder), self.state.progress
         if not work.cases or not progress:
             return
         requests = f"{work.requests} running request{'s' * (work.requests != 1)}"
         what = requests if work.requests else f"{work.cases} running case{'s' * (work.cases != 1)}"
         progress.write_line(
-            f"agentgauge: {self.state.stop_reason}: waiting for {what}, at most {LONGEST_WAIT / 60:g} min; no further"
-            " request is sent, and Ctrl-C ends the wait"
+            f"agentgauge: {self.state.run.stop_reason}: waiting for {what}, at most {LONGEST_WAIT / 60:g} min; no"
+            " further request is sent, and Ctrl-C ends the wait"
         )
 
     @pytest.hookimpl(tryfirst=True)
@@ -206,14 +206,14 @@ class Reporting:
             state.failures += 1
             state.ordinary_failures += status is None
             most = self.config.option.maxfail or 0
-            if 0 < most <= state.failures and not StopFile(state.folder.path).exists():  # it may await requests
-                state.stop_workers(f"{'-x (--maxfail=1)' if most == 1 else f'--maxfail={most}'} ended the run")
+            if 0 < most <= state.failures and not StopFile(state.run.folder).exists():  # it may await requests
+                state.run.stop_workers(f"{'-x (--maxfail=1)' if most == 1 else f'--maxfail={most}'} ended the run")
         if status is None or _is_rerun(report):
             return
         properties: dict[str, Any] = dict(report.user_properties)
         state.missing_reason = state.missing_reason or properties.get("agentgauge.missing") or ""
-        if (reason := properties.get("agentgauge.stop")) and not state.stop_reason:
-            state.stop(str(reason))
+        if (reason := properties.get("agentgauge.stop")) and not state.run.stop_reason:
+            state.run.stop(str(reason))
         if status != "missing" and (
             report.when not in ("setup", "teardown") or (report.when == "setup" and report.failed)
         ):
@@ -246,41 +246,42 @@ class Reporting:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.state
-        if state.summary is not None:
+        if state.run.summary_json is not None:
             from agentgauge_reports.terminal import line_of_own_tests, next_steps, of_benchmarks
 
-            if state.benchmark_cases:
-                self._write_results(terminalreporter, of_benchmarks(state.summary, state.settings.tasks))
+            if state.run.benchmark_cases:
+                self._write_results(terminalreporter, of_benchmarks(state.run.summary_json, state.run.settings.tasks))
             else:
                 terminalreporter.write_sep("=", "agentgauge")
-                self._write_endpoints(terminalreporter, state.summary)
-            for line in line_of_own_tests(state.summary, state.settings.tasks):
+                self._write_endpoints(terminalreporter, state.run.summary_json)
+            for line in line_of_own_tests(state.run.summary_json, state.run.settings.tasks):
                 _write(terminalreporter, line)
-        for line in state.held:
+        for line in state.run.held:
             _write(terminalreporter, line)
-        for problem in (*state.notes, *state.problems):
+        for problem in (*state.run.notes, *state.run.problems):
             _write(terminalreporter, problem, red=True)
-        if state.summary is None:
+        if state.run.summary_json is None:
             return
         from agentgauge_reports.formats.job_summary import error_commands
 
-        for line in error_commands(state.problems):
+        for line in error_commands(state.run.problems):
             _write(terminalreporter, line)
-        folder = state.folder.path
-        if reason := state.stop_reason or ("interrupted" if state.interrupted else ""):
+        folder = state.run.folder
+        if reason := state.run.stop_reason or ("interrupted" if state.interrupted else ""):
             _write(terminalreporter, f"stopped early: {reason}; continue with --resume={folder}")
         results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
-        for line in (results, *next_steps(state.summary, state.settings.tasks)):
+        for line in (results, *next_steps(state.run.summary_json, state.run.settings.tasks)):
             _write(terminalreporter, line)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None]:
         """Below pytest's last line: why it has fewer cases than the run folder."""
         yield
-        terminal, tasks = self._plugin("terminalreporter"), self.state.summary and self.state.summary["tasks"]
+        terminal, summary = self._plugin("terminalreporter"), self.state.run.summary_json
+        tasks = summary and summary["tasks"]
         if terminal is None or not tasks:
             return
-        stored = sum(tasks[name][end] for name in self.state.benchmark_cases for end in STATUSES)
+        stored = sum(tasks[name][end] for name in self.state.run.benchmark_cases for end in STATUSES)
         if self._counted < stored:
             what = "1 case has finished and is" if stored == 1 else f"{stored} cases have finished and are"
             why = "cases run ahead of pytest, which reports them in its own order"
@@ -301,7 +302,7 @@ class Reporting:
         from agentgauge_reports.terminal import by_keyword, end_screen, explanations, meaning
         from agentgauge_reports.text import fill
 
-        tasks, folder = self.state.settings.tasks, self.state.folder.path
+        tasks, folder = self.state.run.settings.tasks, self.state.run.folder
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0
         for status in ("wrong", "broken"):
             texts = [(report.nodeid, str(report.longrepr)) for report in terminal.stats.get(status, ())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import sys
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -64,6 +65,19 @@ def role_shown(settings: Settings, case: Planned) -> str | None:
     if role and settings.options[role] == SAME:
         role = ""
     return None if role == "" and settings.agent else role
+
+
+def applicable(settings: Settings, cases: Sequence[Planned | None], *, asks: bool = True) -> list[bool]:
+    """Whether each case may be planned: not if it shows pictures to a model that sees none. None stands for what is no
+    case. ``asks``: models may be asked whether they see; otherwise what is declared counts. Raises OSError and
+    UsageProblem as ``blind_roles``."""
+    roles = [role_shown(settings, case) if case else None for case in cases]
+    shown: dict[str, Counter[str]] = {}
+    for case, role in zip(cases, roles, strict=True):
+        if case and role is not None:
+            shown.setdefault(role, Counter())[case.task.name] += 1
+    blind = (blind_roles if asks else declared_blind)(settings, shown) if shown else set()
+    return [role not in blind for role in roles]
 
 
 def blind_roles(settings: Settings, roles: Roles) -> set[str]:

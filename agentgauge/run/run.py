@@ -1,0 +1,411 @@
+"""One run as an object: its plan, what it needs, its records and its folder. pytest's plugin drives one step by step; a
+script or a notebook calls ``solve`` or ``stream``."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from argparse import Namespace
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.announcement import announced
+from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.files import refusal
+from agentgauge.core.processes import make_tool_token
+from agentgauge.core.registry import Registry
+from agentgauge.core.task import Task
+from agentgauge.core.types import Record
+from agentgauge.model.outage import FILE as OUTAGES
+from agentgauge.model.outage import outage_notes, outages
+from agentgauge.model.rates import FILE as RATES
+from agentgauge.replies import recording
+from agentgauge.replies.cache import PROBLEM, cache_notes, check_cache
+from agentgauge.replies.stages import remove_stages
+from agentgauge.run.coordination.slots import FILE as SLOTS
+from agentgauge.run.coordination.stopping import FILE as STOP
+from agentgauge.run.coordination.stopping import RUNNING, StopFile
+from agentgauge.run.coordination.waiting_requests import FILE as WAITING
+from agentgauge.run.costs.watch import BudgetWatch
+from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
+from agentgauge.run.limit import limited
+from agentgauge.run.options import OPTIONS, destination
+from agentgauge.run.planned import Planned
+from agentgauge.run.preflight import applicable, check, require_sight, stored_vision
+from agentgauge.run.run_folder import check_run, run_json, take_folder
+from agentgauge.run.run_services import start_services, stop_services
+from agentgauge.run.runner import Result, Runner
+from agentgauge.run.services import Service
+from agentgauge.run.settings import Settings, config_fingerprint, read_settings, stored_settings, take_tool_token
+from agentgauge.run.shards.shard import FILE as SHARD
+from agentgauge.run.shards.shard import kept, whole_plan
+from agentgauge.store import Line, RunFolder
+from agentgauge.store.folder import LEFT_OUT
+from agentgauge.store.folder_lock import FolderLock
+from agentgauge.store.jsonl import CaseId
+from agentgauge.store.records import LeftOut, left_out_notes
+from agentgauge.store.revisions import Revisions
+
+REPORTS = "agentgauge.reports"
+"""The group of entry points of modules whose ``sum_up(run, outlines)`` writes what a run has come to into its folder,
+and sets ``run.summary_json``."""
+
+_LEFT = (STOP, RUNNING, SLOTS, WAITING, RATES, OUTAGES, PROBLEM)
+"""Files of the run folder that matter while cases run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a summary: its value with a 95 % interval, and the number of samples that it rests on. None: it is
+    not defined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"no value, n {self.n}"
+        interval = "" if self.low is None or self.high is None else f" ({self.low:.1f} to {self.high:.1f})"
+        return f"{self.value:.1f}{interval}, n {self.n}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSummary:
+    """What the cases of one task have come to."""
+
+    planned: int
+    passed: int
+    wrong: int
+    broken: int
+    missing: int
+    headline: Figure
+    figures: Mapping[str, Figure]  # by the name of the column
+
+
+class Run:
+    """A run that has not begun, goes on, or has ended.
+
+    ``settings``, ``plan``; ``summary`` and ``records`` once cases have run; ``folder``. ``problems``: why it is not
+    sound, a sentence each; ``notes``: what else a person should know.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[str | Task] = (),
+        model: str | None = None,
+        *,
+        root: str | Path = ".",
+        registry: Registry | None = None,
+        **options: Any,
+    ) -> None:
+        """``tasks``: names, or tasks themselves (default: all that are installed). ``model`` and ``options``: as on the
+        command line, with ``_`` for ``-``: ``limit=64, in_flight=8, run_dir="runs/mine"``. ``root``: the folder of
+        ``agentgauge.toml``. ``registry``: the tasks that are known (default: those of all installed packages).
+
+        Nothing is written or asked before ``solve`` or ``stream``. Raises UsageProblem.
+        """
+        own = [task for task in tasks if isinstance(task, Task)]
+        known = Registry([*(registry or Registry.installed()), *own])
+        names = [task.name if isinstance(task, Task) else known[task].name for task in tasks]
+        option = _options(known, {"model": model, **options})
+        self._init(read_settings(option, Path(root).absolute(), tasks=known), Path(root).absolute())
+        self._selected = names or [name for name in self.settings.roots if not _is_own(self.settings, name)]
+        self._is_named = option.run_dir is not None
+
+    @classmethod
+    def of(cls, settings: Settings, root: Path) -> Run:
+        """A run with these settings, whose plan is made elsewhere."""
+        run = cls.__new__(cls)
+        run._init(settings, root)
+        return run
+
+    def _init(self, settings: Settings, root: Path) -> None:
+        self.settings = settings
+        self.root = root
+        self.plan: list[CaseId] = []
+        self.tools: Mapping[str, Mapping[str, Any]] = {}  # what identifies each tool
+        self.sandbox: tuple[str, ...] = ()  # the layers that confine programs
+        self.services: dict[str, Service] = {}
+        self.started = time.time()
+        self.stop_reason: str | None = None
+        self.service_problem = ""  # why a service did not start, or is gone for good
+        self.earlier_death = ""  # of a resumed run: a sentence about cases that were running when a process died
+        self.gates: list[dict[str, str | None]] = []
+        self.held: list[str] = []  # no problems: gates that hold, and what each would have found
+        self.problems: list[str] = []
+        self.notes: list[str] = []
+        self.summary_json: dict[str, Any] | None = None  # the content of summary.json
+        self.why_missing = ""  # why planned cases were not attempted, once the run has ended
+        self._selection: Mapping[str, Any] = {}
+        self.on_budget: Callable[[str], None] = lambda reason: None
+        """Called in another thread, when the budget has stopped the run."""
+        self._revisions: Revisions | None = None
+        self._budget: BudgetWatch | None = None
+        self._open = ExitStack()
+
+    # -- what a run has
+
+    @property
+    def folder(self) -> Path:
+        return self.settings.run_dir
+
+    @property
+    def files(self) -> RunFolder:
+        return RunFolder(self.settings.run_dir)
+
+    @property
+    def benchmark_cases(self) -> Counter[str]:
+        """Task → planned cases; without tests of the project's own, which pytest runs and shows."""
+        return Counter(task for task, _, _ in self.plan if not _is_own(self.settings, task))
+
+    @property
+    def records(self) -> Iterator[Record]:
+        """The records so far, in the order of the plan. Each is read when it is asked for."""
+        return (line.read() for line in self.files.lines(self.plan).values())
+
+    @property
+    def summary(self) -> Mapping[str, TaskSummary]:
+        """Task → what its cases have come to. Raises UsageProblem before the run has ended."""
+        if self.summary_json is None:
+            raise UsageProblem(f"the run in {self.folder} has not ended; its summary is made by solve() or stream()")
+        return {name: _summary(self.settings.tasks[name], part) for name, part in self.summary_json["tasks"].items()}
+
+    # -- without pytest
+
+    async def solve(self) -> Mapping[str, TaskSummary]:
+        """Run all cases. Returns the summary. Raises UsageProblem."""
+        async for _ in self.stream():
+            pass
+        return self.summary
+
+    async def stream(self) -> AsyncIterator[Record]:
+        """Run all cases; gives each record when its case ends. Whoever leaves the loop early stops the run, which a new
+        one with ``resume=folder`` goes on with. Raises UsageProblem."""
+        try:
+            await asyncio.to_thread(self._prepared)
+            runner = Runner(self.settings, {task for task, _, _ in self.plan})
+            ended: asyncio.Queue[Result] = asyncio.Queue()
+            runner.on_done = lambda case, result: ended.put_nowait(result)
+            cases = [case for case in self._cases if case.id not in runner.finished]
+            runner.start()
+            try:
+                runner.submit(cases)
+                for _ in cases:
+                    result = await ended.get()
+                    if isinstance(result, Exception):
+                        raise result
+                    yield result.read() if isinstance(result, Line) else result
+            finally:
+                await runner.close()
+        finally:
+            await asyncio.to_thread(self._ended)
+
+    def _prepared(self) -> None:
+        self.claim({}, is_named=self._is_named)
+        self._cases = self._planned()
+        self.files.create()
+        if not (self.settings.resume and self.files.has_plan):
+            self.files.write_plan({case.id: f"{case.task.name}[{case.name}]" for case in self._cases})
+        if self.settings.spec and not self.settings.tool_server:
+            self._open.callback(make_tool_token())
+        self.begin()
+
+    def _ended(self) -> None:
+        try:
+            if self.plan:
+                missing = self.stop_reason or self.service_problem or "the program ended before them"
+                self.end(missing)
+        finally:
+            self.close()
+
+    def _planned(self) -> list[Planned]:
+        """The cases of the selected tasks, or those that the earlier run planned."""
+        found: list[Planned] = []
+        earlier = RunFolder(self.settings.rescore) if self.settings.rescore else self.files
+        before = earlier.plan() if self.settings.rescore or (self.settings.resume and earlier.has_plan) else None
+        for name in self._selected:
+            task = self.settings.tasks[name]
+            index = task.data.index(self.settings.roots[name])
+            attempts = range(1, self.settings.attempts + 1)
+            rows = index.rows
+            if before is None and self.settings.limit is not None:
+                rows = tuple(limited(rows, self.settings.limit, task.data))
+            found += [Planned(task, index, row, attempt) for row in rows for attempt in attempts]
+        if before is not None:
+            return [case for case in found if case.id in before]
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = [case for case, stays in zip(found, applicable(self.settings, found), strict=True) if stays]
+        if shard := self.settings.shard:
+            self.files.write_json(SHARD, whole_plan(shard, found))
+            mine = kept(shard, found, is_planned=False)
+            found = [case for place, case in enumerate(found) if place in mine]
+        return found
+
+    # -- step by step
+
+    def claim(self, selection: Mapping[str, Any], *, is_named: bool) -> None:
+        """Lock the run folder until ``close``, and write run.json: from then on a killed run can be resumed.
+
+        A run that plans no case leaves nothing. ``selection``: of the cases, for run.json. ``is_named``: the user chose
+        the folder. Raises UsageProblem if another process has locked the folder, if it holds a run already, or if a
+        resumed run would differ from the earlier one.
+        """
+        self._selection = selection
+        self.settings = take_tool_token(self.settings)
+        if self.settings.rescore:
+            self._open.callback(FolderLock(self.settings.rescore, shared=True).release)
+        self.settings, give_back = take_folder(self.settings, is_named=is_named)
+        if give_back is None:
+            return
+        self._open.callback(give_back)
+        try:
+            check_run(self.settings)
+            if self.settings.resume:
+                self.earlier_death = note_earlier_death(self.settings)
+            else:
+                self.files.write_json("run.json", run_json(self.settings, selection))
+        except OSError as error:
+            raise UsageProblem(f"the run folder {self.folder}: {refusal(error)}") from None
+
+    def begin(self, connect: Callable[[Mapping[str, str]], None] | None = None) -> None:
+        """Once the plan is written: check the tools, start the services, and describe the run. ``connect`` is called
+        with the tasks' fingerprints before the services start. Raises UsageProblem and OSError."""
+        settings, folder = self.settings, self.files
+        self.plan = list(folder.plan())
+        for left in _LEFT:
+            (folder.path / left).unlink(missing_ok=True)
+        if settings.cache and not settings.launch:  # on a node it may be another folder
+            check_cache(settings.cache)
+        self.tools, self.sandbox = check(settings, self.plan)
+        tasks = {task for task, _, _ in self.plan}
+        configs = {name: config_fingerprint(settings, settings.tasks[name]) for name in tasks}
+        if settings.assignment:
+            settings.assignment.check(configs)
+        if connect:
+            connect(configs)
+        self.notes += require_sight(settings, folder, self.plan)
+        self.services = start_services(settings, folder, tasks, self.service_failed)
+        if settings.record:
+            stored = stored_settings(settings, self.tools) | {"vision": stored_vision(settings)}
+            recording.begin(settings.record, stored)
+        self.describe(finished=None)
+        if settings.budget and not settings.shared:  # the launcher watches a budget of several runs
+            self._budget = BudgetWatch(settings.budget, folder, self._budget_used_up)
+        if self.service_problem:
+            raise UsageProblem(self.service_problem)
+        folder.reserve()
+
+    def stop(self, reason: str, *, awaits: bool = False) -> None:
+        """Stop the run gracefully: no new case is started, in any process. ``awaits``: see ``StopFile``. Any thread may
+        call it."""
+        self.stop_reason = reason
+        self.stop_workers(reason, awaits=awaits)
+
+    def stop_workers(self, reason: str, *, awaits: bool = False) -> None:
+        """As ``stop``, for a reason that is no result of the run."""
+        if self.plan:
+            self.files.free_reserve()
+            with suppress(OSError):  # the disk is full: workers find that out
+                StopFile(self.folder).write(reason, awaits=awaits)
+
+    def end(self, why_missing: str) -> None:
+        """Once no case runs any more: merge the records and sum up. ``why_missing``: why planned cases were not
+        attempted, if any were not. Raises OSError and UsageProblem."""
+        folder = self.files
+        self.why_missing = why_missing
+        self.notes += [*outage_notes(outages(folder.path, time.time())), *cache_notes(folder.path)]
+        for left in _LEFT[1:]:
+            (folder.path / left).unlink(missing_ok=True)
+        folder.free_reserve()
+        left_out: list[LeftOut] = []
+        outlines = folder.merge_records(self.plan, left_out)
+        remove_running(folder.path)
+        if all(case in outlines for case in self.plan):
+            Suspects().write(folder.path)  # none are left
+            if all(outline.status in ("passed", "wrong") for outline in outlines.values()):
+                remove_stages(folder.path)
+        self.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
+        for point in announced(REPORTS):
+            point.load().sum_up(self, outlines)
+        if self.summary_json is None:
+            raise UsageProblem(
+                f"no package has an entry point in {REPORTS}, which sums runs up; install AgentGauge again"
+            )
+
+    def describe(self, finished: float | None) -> None:
+        """Write run.json. ``finished``: when the run ended, seconds since the epoch; None while it goes on."""
+        self._revisions = self._revisions or Revisions(self.root)
+        about = run_json(
+            self.settings,
+            self._selection,
+            self.plan,
+            tools=self.tools,
+            sandbox=self.sandbox,
+            gates=self.gates,
+            started=self.started,
+            finished=finished,
+            revisions=self._revisions.known(wait=finished is not None),
+            **({"reported": _reported(self.summary_json)} if self.summary_json else {}),
+        )
+        self.files.write_json("run.json", about)
+
+    def end_budget(self) -> None:
+        """Look no more at what the run uses."""
+        if self._budget:
+            self._budget.stop()
+            self._budget = None
+
+    def close(self) -> None:
+        """End the services, and release the folder."""
+        self.end_budget()
+        stop_services(self.services)
+        self._open.close()
+
+    def _budget_used_up(self, reason: str) -> None:
+        self.stop(reason, awaits=True)
+        self.on_budget(reason)
+
+    def service_failed(self, problem: UsageProblem) -> None:
+        """Stop the run. Called in another thread, while cases may be running that do not need the service."""
+        self.service_problem = str(problem)
+        self.stop(str(problem))
+
+
+def _is_own(settings: Settings, task: str) -> bool:
+    """Whether the cases of a task are tests of the project's own."""
+    return settings.tasks[task].data.in_run_folder
+
+
+def _options(tasks: Registry, given: Mapping[str, Any]) -> Namespace:
+    """The options of a run as pytest's plugin parses them. Raises UsageProblem for one that is not known."""
+    own = {name.removeprefix("--").replace("-", "_"): destination(name) for name in tasks.options(reserved=OPTIONS)}
+    names = {name.removeprefix("--").replace("-", "_"): None for name in OPTIONS}
+    for name in given:
+        if name not in names and name not in own:
+            known = [*names, *own]
+            raise UsageProblem(f"Run has no option {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}")
+    values = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+    ours = {name: values.get(name) for name in names}
+    return Namespace(**ours, **{place: values.get(name) for name, place in own.items()})
+
+
+def _reported(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Option of a model's role → names that its endpoint reported, other than the one asked for, with the number of
+    replies."""
+    parts = summary.get("observed", {}).items()
+    return {role: part["reported"] for role, part in parts if "reported" in part}
+
+
+def _summary(task: Task, part: Mapping[str, Any]) -> TaskSummary:
+    figures = {
+        name: Figure(found["value"], found.get("low"), found.get("high"), found.get("n", 0))
+        for name, found in part["metrics"].items()
+    }
+    counts = {name: part[name] for name in ("planned", "passed", "wrong", "broken", "missing")}
+    return TaskSummary(**counts, headline=figures[task.shown.headline], figures=figures)
