@@ -167,6 +167,7 @@ def _model(backend: str) -> Any:
 
 def load_model(backend: str, device: str) -> Any:
     """The sentence model of ``minilm`` or ``mpnet``. Raises UsageProblem."""
+    devices.ready_torchvision()  # before transformers imports it
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(_minilm_model() if backend == "minilm" else _mpnet_model(), device=device)

@@ -72,10 +72,12 @@ class Model:
     ``make`` makes the weights and raises NotThere if something is missing. ``loaded`` gives a context with what takes
     calls, at most ``batch`` of them at once; ``call`` gives the result of one call, as a run gets it. ``compare`` holds
     the tool on the processor against that on the other device, one call at a time; ``alike`` holds results of calls one
-    by one against those of the same calls at the same time.
+    by one against those of the same calls at the same time. ``apart``: what is loaded runs in processes of its own, so
+    several can be loaded at the same time.
     """
 
     name: ClassVar[str]
+    apart: ClassVar = False
 
     def __init__(self, folder: Path, full: bool) -> None:
         self.folder, self.full = folder, full
@@ -196,11 +198,12 @@ def farthest(ours: Sequence[Sequence[Any]], theirs: Sequence[Sequence[Any]]) -> 
 
 
 class Vision(ToolModel):
-    """A Qwen3-VL: some 300 million weights in full size."""
+    """A Qwen3-VL: some 150 million weights in full size. The smallest published one has 2 billion; more layers tell no
+    more, and take longer to make and to load."""
 
     name, tool = "vision (Qwen3-VL, random weights)", "ImageDescription"
-    EYES: ClassVar = {"depth": 12, "hidden_size": 768, "num_heads": 12, "intermediate_size": 3072, "deepstack_visual_indexes": [3, 6, 9], "num_position_embeddings": 2304}  # noqa: E501  # fmt: skip
-    WORDS: ClassVar = {"hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 16, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 64}  # noqa: E501  # fmt: skip
+    EYES: ClassVar = {"depth": 6, "hidden_size": 768, "num_heads": 12, "intermediate_size": 3072, "deepstack_visual_indexes": [1, 3, 5], "num_position_embeddings": 2304}  # noqa: E501  # fmt: skip
+    WORDS: ClassVar = {"hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 8, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 64}  # noqa: E501  # fmt: skip
 
     def make(self) -> None:
         need("transformers")
@@ -299,12 +302,16 @@ PAIRS = (
     ("long " * 200, "short"),
 )
 
+STAGES = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
+"""What a text goes through, as modules.json of all-mpnet-base-v2 names it: classes, and their folders."""
+
 
 class Embeddings(Model):
     """``bench_gta.similarity_server`` with an MPNet, in full size that of all-mpnet-base-v2 with 109 million weights.
     The server keeps vectors, so no text is given to it twice."""
 
     name = "similarity (MPNet, random weights)"
+    apart = True
 
     def __init__(self, folder: Path, full: bool) -> None:
         super().__init__(folder, full)
@@ -312,10 +319,9 @@ class Embeddings(Model):
         self._given: set[tuple[Any, int]] = set()
 
     def make(self) -> None:
+        """The files of all-mpnet-base-v2, written without sentence-transformers, which is slow to import."""
         need("sentence_transformers")
         import torch
-        from sentence_transformers import SentenceTransformer
-        from sentence_transformers import models as stages
 
         package = transformers()
         torch.manual_seed(0)
@@ -323,12 +329,19 @@ class Embeddings(Model):
         words = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *letters, *(f"##{letter}" for letter in letters)]
         little = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
         made = package.MPNetModel(package.MPNetConfig(vocab_size=30_527, **({} if self.full else little)))
-        parts = self.folder / "network"
-        made.save_pretrained(parts)
-        package.MPNetTokenizer(vocab={word: number for number, word in enumerate(words)}).save_pretrained(parts)
-        first = stages.Transformer(str(parts), max_seq_length=384)
-        chain = [first, stages.Pooling(made.config.hidden_size), stages.Normalize()]
-        SentenceTransformer(modules=chain, device="cpu").save(str(self.folder / "whole"))
+        whole = self.folder / "whole"
+        made.save_pretrained(whole)
+        package.MPNetTokenizer(vocab={word: number for number, word in enumerate(words)}).save_pretrained(whole)
+        mean = {"word_embedding_dimension": made.config.hidden_size, "pooling_mode_mean_tokens": True}
+        chain = [
+            {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+            for number, (kind, path) in enumerate(STAGES.items())
+        ]
+        for path in filter(None, STAGES.values()):
+            (whole / path).mkdir()
+        (whole / "modules.json").write_text(json.dumps(chain))
+        (whole / "sentence_bert_config.json").write_text('{"max_seq_length": 384, "do_lower_case": false}')
+        (whole / "1_Pooling" / "config.json").write_text(json.dumps(mean))
 
     @contextmanager
     def loaded(self, device: str, batch: int) -> Iterator[Callable[[str, str], float]]:
@@ -342,7 +355,7 @@ class Embeddings(Model):
 
             def compare(one: str, other: str) -> float:
                 request = urllib.request.Request(url, json.dumps([one, other]).encode())
-                with waits, urllib.request.urlopen(request, timeout=60) as answer:
+                with waits, urllib.request.urlopen(request, timeout=600) as answer:
                     return float(json.load(answer))
 
             try:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu import models
-from benchmarks.gpu.__main__ import NOT_THERE, ROOT
+from benchmarks.gpu.__main__ import NOT_THERE, ROOT, reason
 from benchmarks.measure import MB, below, kib, tool_server
 from tool_impls.devices import CPU, kind
 from tool_impls.server.client import ToolServerBox
@@ -59,28 +59,33 @@ def model(subject: models.Model, notes: Notes) -> None:
     """Load it on the processor and on the device, compare the answers, count calls."""
     with all_threads():
         subject.make()
-    callers, seconds = ((1, 8, 32), 1.5) if notes.full else ((1, 2, 3), 0.05)
-    with ExitStack() as open_tools:
+    few, many, seconds = (8, 2 * models.BATCH, 1.5) if notes.full else (2, 3, 0.05)
+    with ExitStack() as open_tools, ThreadPoolExecutor() as pool:
 
-        def load(place: str, batch: int) -> Any:
+        def load(place: tuple[str, int]) -> Any:
+            device, batch = place
             start = time.perf_counter()
-            tool = open_tools.enter_context(subject.loaded(place, batch))
-            notes.load(subject.name, place, batch, time.perf_counter() - start)
+            tool = open_tools.enter_context(subject.loaded(device, batch))
+            if batch == 1:  # once for each device
+                notes.load(subject.name, device, batch, time.perf_counter() - start)
             return tool
 
-        ours, alone = load(CPU, 1), load(notes.device, 1)
+        places = ((CPU, 1), (notes.device, 1), (notes.device, models.BATCH))
+        ours, alone, batched = (pool.map if subject.apart else map)(load, places)
         for check in subject.compare(ours, alone):
             notes.add("checks", **vars(check), met=check.met)
         notes.rate(subject.name, CPU, 1, 1, rate(lambda number: subject.call(ours, number), 1, seconds))
-        batched = load(notes.device, models.BATCH)
-        numbers = range(2 * models.BATCH if notes.full else models.INPUTS)
+        # the first call goes alone, the others wait for it and are a full batch
+        numbers = range(1 + models.BATCH if notes.full else models.INPUTS)
         singly = [subject.call(alone, number) for number in numbers]
         check = subject.alike(singly, together(lambda number: subject.call(batched, number), numbers))
         notes.add("checks", **vars(check), met=check.met)
-        for many in callers:
-            for tool, batch in ((alone, 1), (batched, models.BATCH)):
-                found = rate(lambda number, tool=tool: subject.call(tool, number), many, seconds)  # type: ignore[misc]
-                notes.rate(subject.name, notes.device, many, batch, found)
+        for callers in (1, few):
+            found = rate(lambda number: subject.call(alone, number), callers, seconds)
+            notes.rate(subject.name, notes.device, callers, 1, found)
+        for _ in range(2):  # a GPU chooses and loads its programs by the size of a batch: only the second time counts
+            found = rate(lambda number: subject.call(batched, number), many, seconds)
+        notes.rate(subject.name, notes.device, many, models.BATCH, found)
 
 
 @contextmanager
@@ -109,7 +114,6 @@ def together(call: Callable[[int], Any], numbers: Sequence[int]) -> list[Any]:
 
 def rate(call: Callable[[int], Any], callers: int, seconds: float) -> float:
     """Calls a second. Each caller begins its next call when it has the result of the last, until the time is over."""
-    together(call, range(callers))  # warm: a GPU chooses its programs by the shape of a batch
     numbers = count()
     start = time.perf_counter()
 
@@ -244,7 +248,8 @@ def run(folder: Path, notes: Notes) -> None:
     seconds = time.perf_counter() - start
     summary = next(own.glob("runs/*/summary.json"), None)
     if summary is None:
-        raise RuntimeError(f"the run did not begin: {' '.join((done.stdout + done.stderr).split())[-600:]}")
+        print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
+        raise RuntimeError(f"the run did not begin: {reason(done.stdout + done.stderr)}")
     counts = json.loads(summary.read_text())["tasks"]["gta_atomic.e2e"]
     print(done.stdout)
     named = f"tools on {notes.device}" in done.stdout

