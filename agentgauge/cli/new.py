@@ -21,7 +21,7 @@ MARKS = frozenset({"benchmark_task", "filterwarnings", "parametrize", "skip", "s
 """Markers of pytest itself. A task's name becomes a marker, so no task can have these names."""
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], tasks: Registry) -> int:
     parser = CommandParser(
         prog="agentgauge new",
         description="Write a package with a small benchmark that runs: samples, task, checker, tests, published rows.",
@@ -31,14 +31,14 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--folder", type=Path, metavar="DIR", help="new folder to write (default: NAME)")
     options = parser.parse_args(argv)
     folder = options.folder or Path(options.name)
-    write(options.name, folder)
+    write(options.name, folder, tasks)
     print(f"wrote {folder}; next: cd {folder} && pip install -e . && pytest --model=oracle")
     return 0
 
 
-def write(name: str, folder: Path) -> None:
+def write(name: str, folder: Path, tasks: Registry) -> None:
     """Write the package. Raises UsageProblem where the name cannot be used, and where the folder cannot be made."""
-    check_name(name)
+    check_name(name, tasks)
     try:
         folder.mkdir(parents=True)
         for source in sorted(TEMPLATE.rglob("*")):
@@ -52,17 +52,17 @@ def write(name: str, folder: Path) -> None:
         raise UsageProblem(f"{folder} cannot be written: {error.strerror or error}; give another --folder") from None
 
 
-def check_name(name: str) -> None:
+def check_name(name: str, tasks: Registry) -> None:
     """Raises UsageProblem for a name that is no valid package name, or that is taken."""
     if not re.fullmatch(r"[a-z]([a-z0-9_]*[a-z0-9])?", name):
         raise UsageProblem(
             f"{name!r} cannot name a package; take lower-case letters, digits and _, with a letter first and no _ last"
         )
-    if taken := _taken(name):
+    if taken := _taken(name, tasks):
         raise UsageProblem(f"the name {name!r} is taken by {taken}; take another")
 
 
-def _taken(name: str) -> str:
+def _taken(name: str, tasks: Registry) -> str:
     """What has this name; empty for a free one."""
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
         return "Python's own word"
@@ -70,7 +70,7 @@ def _taken(name: str) -> str:
         return "a marker of pytest"
     if name == "tests":
         return "the folder of the package's own tests"
-    if any(name == task.replace(".", "_") for task in Registry.installed().names):
+    if any(name == task.replace(".", "_") for task in tasks.names):
         return "an announced task"
     if find_spec(name) is not None:
         return "a module that is installed"

@@ -36,6 +36,7 @@ from agentgauge.pytest_plugin.options import (
     only_looks,
     refuse_mistyped,
     refuse_paths_elsewhere,
+    registry_of,
     unknown_options,
 )
 
@@ -95,7 +96,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
             if results := config.getoption("allure_report_dir", None):
                 os.makedirs(results, exist_ok=True)  # noqa: PTH103 - where that fails, allure-pytest has a traceback
             words, root = config.invocation_params.args, config.rootpath
-            if (status := run_several_models(config.option, words, root, config.getoption)) is not None:
+            status = run_several_models(config.option, words, root, config.getoption, lambda: registry_of(config))
+            if status is not None:
                 return status
         except (UsageProblem, OSError) as problem:
             text = refusal(problem) if isinstance(problem, OSError) else str(problem)
