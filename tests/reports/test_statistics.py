@@ -276,7 +276,7 @@ def summary(**outcomes: str) -> dict[str, Any]:
             records["toy.say", sample, attempt] = CaseOutline(
                 "toy.say", sample, attempt, status, (), score, Usage(), 0.0, 0.0, cause="endpoint"
             )
-    index = Index(Path(), Path(), "", tuple(Row(sample, (), 0, 0, place) for place, sample in enumerate(outcomes)))
+    index = Index(Path(), Path(), "", tuple(Row(sample, (), place) for place, sample in enumerate(outcomes)))
     return summarise(SAY, plan, records, index, "parity", "")
 
 
