@@ -55,7 +55,8 @@ def verify(root: Path) -> Verified:
             continue
         if index.file not in files:
             files[index.file] = len(index.rows)
-            found.append(f"{' and '.join(file.name for file in (index.file, *index.more))}: {len(index.rows)} records")
+            names = " and ".join(file.name for file in data.find_all(root, task.data.kind))
+            found.append(f"{names}: {len(index.rows)} records")
             strange += index.differences
         count = len(index.rows)
         if count != PROMPTS.get(task.name, count):

@@ -59,8 +59,6 @@ LANGUAGES = ("en", "zh")
 POSITIONS = ("first", "second", "third", "fourth")
 """Keywords for the position of a task in its session."""
 
-_KIND = "wild 3"  # to be raised when tags or checks change
-
 
 @dataclass(frozen=True, slots=True)
 class GoldNode:
@@ -234,14 +232,13 @@ def index(root: Path, language: str = "en", *, skip_invalid: bool = False) -> In
         [file],
         lambda path: _tasks(path, language, skip_invalid, found),
         lambda entry: (entry.key, entry.value),
-        kind=f"{_KIND} {language} {'skip' if skip_invalid else 'all'}",
         differences=found.sentences,
+        key=("wild", language, skip_invalid),
     )
 
 
 def _tasks(path: Path, language: str, skip_invalid: bool, deviations: Differences) -> Iterator[Entry]:
-    """The tasks of every session, each with its tags, the last of them the session's id, and the place of its
-    session."""
+    """The tasks of every session, each with its tags, the last of them the session's id, and the session's text."""
     seen: dict[str, int] = {}
     for entry in sessions(path, deviations):
         found = _problem(path, entry, language, seen)
@@ -250,7 +247,7 @@ def _tasks(path: Path, language: str, skip_invalid: bool, deviations: Difference
         if not found and has_language(entry.value, language):
             session = build_session(entry.value, language)
             for task in session.tasks:
-                yield Entry(sample_id(session.id, task.position), (*tags(task), session.id), entry.start, entry.end)
+                yield Entry(sample_id(session.id, task.position), (*tags(task), session.id), entry.text)
 
 
 def tags(task: WildTask) -> tuple[str, ...]:
@@ -280,24 +277,15 @@ def split_id(sample: str) -> tuple[str, int]:
 
 
 def load(index: Index, row: Row, task: str, language: str = "en") -> Sample:
-    """Read one sample; its payload is the session's whole record, with the task's place and the language beside it.
-
-    Raises DataProblem where the file changed since it was indexed.
-    """
-    try:
-        record = _record(index.read(row))
-    except ValueError:
-        raise DataProblem(
-            f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again"
-        ) from None
-    payload = {"session": record, "task": split_id(row.id)[1], "language": language}
+    """Read one sample; its payload is the session's whole record, with the task's place and the language beside it."""
+    payload = {"session": _record(row.text), "task": split_id(row.id)[1], "language": language}
     return Sample(row.id, task, row.tags, payload, index.root, row.position)
 
 
 @lru_cache(maxsize=8)
-def _record(line: bytes) -> Mapping[str, Any]:
-    """Kept for the other tasks of the session, which are read one after the other. Raises ValueError."""
-    record: Mapping[str, Any] = official(json.loads(line.decode("utf-8-sig")))[0]
+def _record(text: bytes) -> Mapping[str, Any]:
+    """Kept for the other tasks of the session, which are read one after the other."""
+    record: Mapping[str, Any] = official(json.loads(text))[0]
     return record
 
 

@@ -9,6 +9,7 @@ one, with a sentence for each difference. The check refuses a session that canno
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -77,16 +78,16 @@ def sessions(file: Path, differences: Differences | None = None) -> Iterator[Ent
 
 
 def _lines(file: Path) -> Iterator[Entry]:
-    start = 0
     with file.open("rb") as stream:
         for number, line in enumerate(stream):
+            if number == 0:
+                line = line.removeprefix(BOM_UTF8)
             if line.strip():
                 try:
-                    value = parse_json(line.decode("utf-8-sig" if number == 0 else "utf-8"))
+                    value = parse_json(line.decode())
                 except ValueError as error:
                     value = error
-                yield Entry(str(number), value, start, start + len(line.removesuffix(b"\n")))
-            start += len(line)
+                yield Entry(str(number), value, line.strip())
 
 
 def official(record: Any) -> tuple[Any, Ways]:

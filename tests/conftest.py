@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # all workers of a run share it
         folder = tempfile.TemporaryDirectory(prefix="agentgauge-tests-")
         config.add_cleanup(folder.cleanup)
-        os.environ["XDG_CACHE_HOME"] = folder.name  # no digest or index from before the tests is used
+        os.environ["XDG_CACHE_HOME"] = folder.name  # nothing kept from before the tests is used
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import ToolUnavailable, UsageProblem
-from agentgauge.core.files import write_whole
-from agentgauge.core.index import cache_folder
+from agentgauge.core.files import cache_folder, write_whole
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.tools import cards_of
 from agentgauge.data.fetch.dataset import NOTE
@@ -285,7 +284,7 @@ def _remembered(paths: tuple[Path, ...]) -> str:
     """
     files = [(path.parent, file) for path in sorted(paths) for file in _files(path)]
     key = json.dumps([[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for _, file in files])
-    kept = cache_folder().with_name("weights") / hashlib.sha256(key.encode()).hexdigest()[:32]
+    kept = cache_folder() / "weights" / hashlib.sha256(key.encode()).hexdigest()[:32]
     if kept.is_file():
         return kept.read_text("utf-8")
     summary = hashlib.sha256()

@@ -333,6 +333,11 @@ def cache_base() -> Path:
     return cache if usable else _substitute() / ".cache"
 
 
+def cache_folder() -> Path:
+    """The user's folder for what is kept between runs and can be made again."""
+    return cache_base() / "agentgauge"
+
+
 def home_variables() -> Mapping[str, str]:
     """The environment variables that a process lacks whose libraries keep files in the user's home or ask for the
     user's name."""

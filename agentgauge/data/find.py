@@ -50,7 +50,7 @@ def find_data(tasks: Registry, data: str, rootpath: Path) -> tuple[dict[str, Pat
         looked_for = ", ".join(sorted({file for source in sources.values() for file in source.files}))
         raise UsageProblem(f"--data {data!r} holds no known data set; looked for {looked_for} there and in its folders")
     for name, root in found.items():
-        sources[name].index(root)  # reports damaged data now; the workers use the cached index
+        sources[name].index(root)  # reports damaged data now
     return found, dict.fromkeys(found, True)
 
 

@@ -173,7 +173,7 @@ class Collection:
             task = self.settings.tasks["tests.tools" if needs_tools(item) else "tests"]
             tags = tuple(dict.fromkeys(mark.name for mark in item.iter_markers() if not (mark.args or mark.kwargs)))
             index = Index(self.folder.path, self.folder.path / "planned.json", "", ())
-            item.stash[OWN] = Planned(task, index, Row(item.nodeid, tags, 0, 0, 0), 1)
+            item.stash[OWN] = Planned(task, index, Row(item.nodeid, tags, 0), 1)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

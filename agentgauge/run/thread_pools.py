@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from agentgauge.core.index import cache_folder
+from agentgauge.core.files import cache_folder
 
 # -- Slots for running programs that all processes of a machine share, so that many workers do not overload it.
 #
@@ -108,7 +108,7 @@ def processors(quota: Path = QUOTA) -> int:
 
 def cpu_slots(size: int | None = None) -> CpuSlots:
     """The slots for programs that all processes of this user share: ``size``, or one for each processor."""
-    return CpuSlots(cache_folder().parent / "places", size or processors())
+    return CpuSlots(cache_folder() / "places", size or processors())
 
 
 async def in_thread_pool(kind: str, job: Callable[[], _T]) -> _T:

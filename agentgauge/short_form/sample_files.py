@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
-from functools import lru_cache
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -60,37 +59,31 @@ class SampleFiles(DataSource):
 
     def index(self, root: Path) -> Index:
         files = [root / file for file in self.files]
-        kind = json.dumps(["short form 1", self._id, self._tags, bool(self._gold)])
-        return build_index(files, _entries, self._describe(root), kind=kind, parts=len(self._samples))
+        places, gold = count(), cache(lambda: _gold(root / self._gold, self._id) if self._gold else None)
+        return build_index(
+            files,
+            lambda file: (self._described(root, entry, next(places), gold()) for entry in _entries(file)),
+            lambda entry: (entry.key, entry.value),
+            parts=len(self._samples),
+            key=self,
+        )
 
     def load(self, index: Index, row: Row, task: str) -> Sample:
-        text = index.read(row)
-        if index.file.suffix == ".csv":
-            header = _known_header(index.file, index.fingerprint)
-            payload: dict[str, Json] = dict(zip(header, next(csv.reader([text.decode("utf-8")])), strict=True))
-        else:
-            payload = json.loads(text)
-        if self._gold:
-            gold = _known_gold(index.root / self._gold, self._id, index.fingerprint)
-            payload["gold"] = deepcopy(gold[row.id])  # what a case does to it must not reach the next one
-        return Sample(row.id, task, row.tags, payload, index.root, row.position)
+        return Sample(row.id, task, row.tags, json.loads(row.text), index.root, row.position)
 
-    def _describe(self, root: Path) -> Callable[[Entry], tuple[str, list[str]]]:
-        places = count()
-        gold = _gold(root / self._gold, self._id) if self._gold else None
-
-        def describe(entry: Entry) -> tuple[str, list[str]]:
-            place = next(places)
-            if not isinstance(entry.value, dict):
-                raise DataProblem(
-                    f"{self.name}: sample {place + 1} is not an object with fields: {str(entry.value)[:60]}"
-                )
-            id = _id_of(entry, self._id, str(place))
-            if gold is not None and id not in gold:
+    def _described(self, root: Path, entry: Entry, place: int, gold: Mapping[str, bytes] | None) -> Entry:
+        """A sample's id, with its keywords for a value, and its text with the gold. ``place``: from 0. Raises
+        DataProblem."""
+        if not isinstance(entry.value, dict):
+            raise DataProblem(f"{self.name}: sample {place + 1} is not an object with fields: {str(entry.value)[:60]}")
+        id = _id_of(entry, self._id, str(place))
+        text = entry.text
+        if gold is not None:
+            if id not in gold:
                 raise DataProblem(f"{root / self._gold} has no entry for the sample {id!r}")
-            return id, [text for field in self._tags for text in _texts(entry.value, field, f"{self.name}, {id!r}")]
-
-        return describe
+            text = b'%s%s"gold": %s}' % (text.removesuffix(b"}"), b", " if entry.value else b"", gold[id])
+        tags = [text for field in self._tags for text in _texts(entry.value, field, f"{self.name}, {id!r}")]
+        return Entry(id, tags, text)
 
 
 def csv_entries(file: Path) -> Iterator[Entry]:
@@ -113,7 +106,8 @@ def csv_entries(file: Path) -> Iterator[Entry]:
             if cells and len(cells) != len(header):
                 raise ValueError(f"a row has {len(cells)} instead of {len(header)} cells")
             if cells:
-                yield Entry(str(number), dict(zip(header, cells, strict=True)), start, end)
+                value = dict(zip(header, cells, strict=True))
+                yield Entry(str(number), value, json.dumps(value).encode())
                 number += 1
             start = end
     except (csv.Error, ValueError) as error:
@@ -139,7 +133,7 @@ def _entries(file: Path) -> Iterator[Entry]:
     """An entry's key is empty where it is no more than a place."""
     is_object = file.suffix == ".json" and first_line(file).startswith("{")
     for entry in _ENTRIES[file.suffix](file):
-        yield entry if is_object else Entry("", entry.value, entry.start, entry.end)
+        yield entry if is_object else Entry("", entry.value, entry.text)
 
 
 def _id_of(entry: Entry, field: str, place: str) -> str:
@@ -167,18 +161,6 @@ def _header(file: Path) -> list[str]:
     return names
 
 
-def _gold(file: Path, field: str) -> dict[str, Json]:
-    """Gold by sample id. Raises DataProblem."""
-    return {_id_of(entry, field, str(place)): entry.value for place, entry in enumerate(_entries(file))}
-
-
-@lru_cache(maxsize=8)
-def _known_header(file: Path, fingerprint: str) -> list[str]:
-    """The header of a file that has this content."""
-    return _header(file)
-
-
-@lru_cache(maxsize=8)
-def _known_gold(file: Path, field: str, fingerprint: str) -> dict[str, Json]:
-    """The gold of a file that has this content."""
-    return _gold(file, field)
+def _gold(file: Path, field: str) -> dict[str, bytes]:
+    """Gold by sample id, as JSON. Raises DataProblem."""
+    return {_id_of(entry, field, str(place)): entry.text for place, entry in enumerate(_entries(file))}

@@ -22,8 +22,6 @@ from bench_gta.tools import CATEGORIES, CATEGORY_OF
 DATASET = "dataset.json"
 TOOLMETA = "toolmeta.json"
 
-_KIND = "gta_atomic 2"  # to be raised when tags or checks change
-
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -73,8 +71,8 @@ def index(root: Path) -> Index:
         [root / DATASET, root / TOOLMETA],
         lambda file: _official(file, root, differences),
         lambda entry: _describe_in(root, entry),
-        kind=_KIND,
         differences=differences.sentences,
+        key="gta_atomic",
     )
 
 
@@ -84,18 +82,13 @@ def references(dataset: Path) -> list[tuple[str, Json]]:
 
 
 def load(index: Index, row: Row, task: str) -> Sample:
-    """Read one sample. Raises DataProblem where the file changed since it was indexed."""
+    """Read one sample."""
     return read_sample(index, row, task, layout.atomic)
 
 
 def read_sample(index: Index, row: Row, task: str, official: Callable[[Json, Path], tuple[Json, list[str]]]) -> Sample:
-    """Read one sample, in the official layout. Raises DataProblem where the file changed since it was indexed."""
-    try:
-        payload, _ = official(parse_json(index.read(row)), index.root)
-    except ValueError:
-        raise DataProblem(
-            f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again"
-        ) from None
+    """Read one sample, in the official layout."""
+    payload, _ = official(parse_json(row.text), index.root)
     return Sample(row.id, task, row.tags, payload, index.root, row.position)
 
 

@@ -44,8 +44,6 @@ CATEGORIES_OF_TASKS: Mapping[str, str] = {
 }
 """``workflow_category_6class`` → keyword."""
 
-_KIND = "gta_workflow 2"  # to be raised when tags or checks change
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedTask(Resolved):
@@ -63,8 +61,8 @@ def index(root: Path) -> Index:
         [root / DATASET, root / TOOLMETA],
         lambda file: entries(file, differences),
         lambda entry: _describe(root, entry),
-        kind=_KIND,
         differences=differences.sentences,
+        key="gta_workflow",
     )
 
 
@@ -74,7 +72,7 @@ def entries(file: Path, differences: Differences | None = None) -> Iterator[Entr
 
 
 def load(index: Index, row: Row, task: str) -> Sample:
-    """Read one task. Raises DataProblem where the file changed since it was indexed."""
+    """Read one task."""
     return read_sample(index, row, task, layout.workflow)
 
 
@@ -142,7 +140,7 @@ def read_tools(root: Path) -> Mapping[str, Tool]:
         entries = [entry for entry in map(_listed, meta) if entry]
     else:
         named = {name: {"name": name, **tool} if isinstance(tool, dict) else tool for name, tool in meta.items()}
-        entries = [Entry(name, tool, 0, 0) for name, tool in named.items()]
+        entries = [Entry(name, tool) for name, tool in named.items()]
     return {entry.key: tool_of(file, entry) for entry in entries}
 
 
@@ -190,7 +188,7 @@ def _listed(tool: Json) -> Entry | None:
     """A tool of a list-shaped toolmeta.json; None without a name."""
     described = tool if isinstance(tool, dict) else {"name": tool}
     name = next((described[field] for field in ("name", "tool_name", "id") if described.get(field)), None)
-    return Entry(name, {**described, "name": name}, 0, 0) if name else None
+    return Entry(name, {**described, "name": name}) if name else None
 
 
 def _resources_of(task: Mapping[str, Json]) -> list[Json]:

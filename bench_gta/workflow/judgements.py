@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.index import cache_folder
+from agentgauge.core.files import cache_folder
 from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json
 from agentgauge.replies.store import Replies
@@ -72,7 +72,7 @@ def open_judgements(name: str) -> Judgements:
     if name == NONE:
         return Judgements(None)
     if name == USER:
-        return Judgements(cache_folder() / "judgements")
+        return Judgements(cache_folder() / "index" / "judgements")
     if not name or (Path(name).exists() and not Path(name).is_dir()):
         raise UsageProblem(f"--judge-cache {name!r} is not a folder; give one, {USER} or {NONE}")
     return Judgements(Path(name).absolute())

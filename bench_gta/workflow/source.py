@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.index import Entry, Index, Row
 from agentgauge.core.task import DataSource
 from agentgauge.core.types import Sample
 from bench_gta.tools import WORKFLOW_CATEGORIES
@@ -46,23 +46,14 @@ class WorkflowData(DataSource):
         return problems, [*odd, *data.strange(root)]
 
 
-_RULED = "gta_workflow rules 1"
-"""To be raised when ``_ruled`` refuses more, by whatever it calls: files that it has found right are not read again."""
-
-
 def require_conditions(root: Path) -> None:
     """The embedded judge needs conditions at every leaf, and official data has none. Raises UsageProblem."""
-    build_index([root / data.DATASET], data.entries, lambda entry: _ruled(root, entry), kind=_RULED)
-
-
-def _ruled(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
-    """Describes a task for an index. Raises UsageProblem where the embedded judge could not judge it."""
-    for node in _leaves(entry):
-        try:
-            rules.validate(check_of(node))
-        except DataProblem as problem:
-            raise UsageProblem(f"{root / data.DATASET}: task {entry.key!r}, leaf {node.id!r}: {problem}") from None
-    return entry.key, ()
+    for entry in data.entries(root / data.DATASET):
+        for node in _leaves(entry):
+            try:
+                rules.validate(check_of(node))
+            except DataProblem as problem:
+                raise UsageProblem(f"{root / data.DATASET}: task {entry.key!r}, leaf {node.id!r}: {problem}") from None
 
 
 def _leaves(entry: Entry) -> list[Node]:

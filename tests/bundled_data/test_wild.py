@@ -106,8 +106,7 @@ def test_ids_count_the_lines() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_loader_finds_nothing_wrong(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_the_loader_finds_nothing_wrong(language: str) -> None:
     assert problems(FILE, language) == []
     assert len(index(MINI, language).rows) == len(TASKS)
 

@@ -20,7 +20,7 @@ from agentgauge.core import files
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.files import OwnFolder, append_whole, cannot_write, refusal, remove_left, replacing, write_whole
-from agentgauge.core.index import cache_folder, first_line, line_entries
+from agentgauge.core.index import first_line, line_entries
 from agentgauge.core.text import read_text
 from agentgauge.model.embedded.scripted import ReplyScript
 from agentgauge.model.presets import resolve
@@ -150,7 +150,7 @@ def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_user_without_a_home_gets_one_among_the_temporary_files(homeless: Path) -> None:
     home = files.home()
     assert home == homeless / f"agentgauge-home-{os.getuid()}" and home.stat().st_mode & 0o777 == 0o700
-    assert cache_folder() == home / ".cache" / "agentgauge" / "index"
+    assert files.cache_folder() == home / ".cache" / "agentgauge"
     assert files.home_variables() == {"HOME": str(home), "USER": f"user-{os.getuid()}"}
     assert not (homeless.parent / "~").exists()
 

@@ -1,4 +1,4 @@
-"""The index finds every sample by its bytes, and its cache is never the reason for a failure."""
+"""A data set is read once in a process, and each sample's JSON text is kept."""
 
 from __future__ import annotations
 
@@ -14,14 +14,7 @@ from hypothesis import strategies as st
 
 from agentgauge.core import index
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.index import Entry, Index, build_index, cache_folder, line_entries, object_entries
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
+from agentgauge.core.index import Entry, Index, build_index, line_entries, object_entries
 
 described: list[str] = []
 
@@ -32,13 +25,12 @@ def describe(entry: Entry) -> tuple[str, Sequence[str]]:
 
 
 def build(file: Path) -> Index:
-    index._known.clear()  # each time as in a process of its own
     described.clear()
-    return build_index([file], object_entries, describe, kind="test")
+    return build_index([file], object_entries, describe)
 
 
 def read_back(index: Index) -> dict[str, Any]:
-    return {row.id: json.loads(index.read(row)) for row in index.rows}
+    return {row.id: json.loads(row.text) for row in index.rows}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +43,7 @@ def read_back(index: Index) -> dict[str, Any]:
         '{"0": "\\u00e9\\ud83c"}',
     ],
 )
-def test_values_are_found_by_their_bytes(text: str, tmp_path: Path) -> None:
+def test_the_text_of_each_value_is_kept(text: str, tmp_path: Path) -> None:
     file = tmp_path / "d.json"
     file.write_text(text, encoding="utf-8")
     assert read_back(build(file)) == json.loads(text.removeprefix("\ufeff"))
@@ -71,7 +63,7 @@ def test_any_object_is_read_back(
 ) -> None:
     file = tmp_path_factory.mktemp("any") / "d.json"
     file.write_bytes(json.dumps(data, ensure_ascii=escaped, indent=indent).encode("utf-8", "surrogatepass"))
-    assert {entry.key: json.loads(file.read_bytes()[entry.start : entry.end]) for entry in object_entries(file)} == data
+    assert {entry.key: json.loads(entry.text) for entry in object_entries(file)} == data
 
 
 @pytest.mark.parametrize(
@@ -103,16 +95,7 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         build(tmp_path / "nothing.json")
 
 
-def test_the_second_process_reads_only_the_cache(tmp_path: Path) -> None:
-    file = tmp_path / "d.json"
-    file.write_text('{"7": {"a": 1}}')
-    first = build(file)
-    assert described == ["7"]
-    assert build(file) == first
-    assert described == []
-
-
-def test_a_changed_file_is_indexed_anew(tmp_path: Path) -> None:
+def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
     file = tmp_path / "d.json"
     file.write_text('{"7": 1}')
     before = build(file)
@@ -123,34 +106,13 @@ def test_a_changed_file_is_indexed_anew(tmp_path: Path) -> None:
     assert after.fingerprint != before.fingerprint
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"rows": 3}', b'{"fingerprint": "x", "rows": [[1]]}', b"\xff\xfe"])
-def test_a_broken_cache_is_rebuilt(content: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "d.json"
-    file.write_text('{"7": 1}')
-    build(file)
-    (cached,) = cache_folder().iterdir()
-    cached.write_bytes(content)
-    assert [row.id for row in build(file).rows] == ["7"]
-    assert described == ["7"]
-    build(file)
-    assert described == []
-
-
-def test_a_cache_that_cannot_be_written_costs_only_time(own_cache: Path, tmp_path: Path) -> None:
-    own_cache.write_text("a file where the folder should be")
-    file = tmp_path / "d.json"
-    file.write_text('{"7": 1}')
-    assert [row.id for row in build(file).rows] == ["7"]
-
-
 def test_json_lines(tmp_path: Path) -> None:
     file = tmp_path / "d.jsonl"
     file.write_bytes('\ufeff{"é": 1}\n\n[2]\r\n"last"'.encode())
-    content = file.read_bytes()
-    assert [(entry.key, entry.value, json.loads(content[entry.start : entry.end])) for entry in line_entries(file)] == [
-        ("0", {"é": 1}, {"é": 1}),
-        ("2", [2], [2]),
-        ("3", "last", "last"),
+    assert [(entry.key, entry.value, entry.text.decode()) for entry in line_entries(file)] == [
+        ("0", {"é": 1}, '{"é": 1}'),
+        ("2", [2], "[2]"),
+        ("3", "last", '"last"'),
     ]
 
 
@@ -161,14 +123,60 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
         list(line_entries(file))
 
 
-def test_one_process_reads_an_index_once_until_the_data_changes(tmp_path: Path) -> None:
+def test_a_process_reads_a_data_set_once(tmp_path: Path) -> None:
     file = tmp_path / "d.json"
-    file.write_text('{"7": 1}')
-    build(file)
-    (cached,) = cache_folder().iterdir()
-    cached.unlink()
-    described.clear()
-    assert [row.id for row in build_index([file], object_entries, describe, kind="test").rows] == ["7"]
+    file.write_text('{"7": {"a": 1}}')
+    first = build(file)
+    assert described == ["7"]
+    assert build(file) == first
     assert described == []
-    file.write_text('{"81": 1}')
-    assert [row.id for row in build_index([file], object_entries, describe, kind="test").rows] == ["81"]
+    file.unlink()
+    assert read_back(first) == {"7": {"a": 1}}
+
+
+def test_the_key_says_what_is_read_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "d.json"
+    file.write_text('{"7": {"a": 1}}')
+
+    def tagged(tag: str) -> Index:
+        def describe(entry: Entry) -> tuple[str, Sequence[str]]:
+            described.append(tag)
+            return entry.key, [tag]
+
+        return build_index([file], object_entries, describe, key=tag)
+
+    described.clear()
+    found = [tagged(tag).rows[0] for tag in ("a", "b", "a")]
+    assert [row.tags for row in found] == [("a",), ("b",), ("a",)]
+    assert described == ["a", "b"]
+    assert found[0].text is found[1].text
+
+
+def test_a_process_keeps_no_more_data_sets_than_a_run_has(tmp_path: Path) -> None:
+    for number in range(100):
+        file = tmp_path / f"{number}.json"
+        file.write_text("{}")
+        build(file)
+    assert len(index._known) == index._MOST
+
+
+def test_several_files_are_read_as_one(tmp_path: Path) -> None:
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "gold.jsonl"]
+    for file in files:
+        file.write_text(f'"{file.stem}1"\n"{file.stem}2"\n')
+    found = build_index(files, line_entries, lambda entry: (entry.value, ()), parts=2)
+    assert found.file == files[0]
+    assert [(row.id, row.position, row.text) for row in found.rows] == [
+        ("a1", 0, b'"a1"'),
+        ("a2", 1, b'"a2"'),
+        ("b1", 2, b'"b1"'),
+        ("b2", 3, b'"b2"'),
+    ]
+    files[2].write_text('"another"\n')
+    assert build_index(files, line_entries, lambda entry: (entry.value, ()), parts=2).fingerprint != found.fingerprint
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "d.json")
+    with pytest.raises(DataProblem, match="is a pipe, and data is read more than once; save it as a file"):
+        build(tmp_path / "d.json")

@@ -29,11 +29,6 @@ from bench_wild import data, layout
 Change = Callable[[Any], Any]
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 def put(path: str, value: Any) -> Change:
     """Set a field; ``...`` removes it. Whole numbers in the path are places in lists."""
 

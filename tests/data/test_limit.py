@@ -43,7 +43,7 @@ def made(groups: Sequence[Sequence[str | tuple[str, ...]]]) -> list[Row]:
     for number, labels in enumerate(groups):
         for place, label in enumerate(labels):
             tags = (label,) if isinstance(label, str) else label
-            found.append(Row(f"g{number}/{place}", tags, 0, 0, len(found)))
+            found.append(Row(f"g{number}/{place}", tags, len(found)))
     return found
 
 
@@ -148,7 +148,7 @@ def test_parts_of_groups_of_any_size_contain_each_other(groups: list[list[tuple[
 
 def test_the_choice_depends_on_names_and_labels_and_not_on_the_order_of_the_file() -> None:
     rows = made([[random.Random(number).choice("abc")] for number in range(100)])
-    turned = [Row(row.id, row.tags, 0, 0, 99 - row.position) for row in reversed(rows)]
+    turned = [Row(row.id, row.tags, 99 - row.position) for row in reversed(rows)]
     assert set(ids(limited(rows, 20, Made()))) == set(ids(limited(turned, 20, Made())))
 
 

@@ -89,9 +89,8 @@ def samples() -> dict[str, Any]:
 
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+def write(tmp_path: Path) -> Write:
     """Write a data set in the official layout; returns its folder."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "gta"
 
     def writer(samples: Any = SAMPLES, meta: Any = META) -> Path:

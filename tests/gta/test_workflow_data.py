@@ -53,9 +53,8 @@ Write = Callable[..., Path]
 
 
 @pytest.fixture
-def write_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+def write_tasks(tmp_path: Path) -> Write:
     """Write a data set in the official layout; returns its folder."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "gta_dataset_v2"
 
     def writer(tasks: Any, meta: Any = META) -> Path:

@@ -196,7 +196,7 @@ LONG = toy(name="long", expected_requests=5, data=SessionData())
 
 
 def planned_balance(task, *samples, attempts=1):
-    rows = [Row(sample, (), 0, 0, place) for place, sample in enumerate(samples)]
+    rows = [Row(sample, (), place) for place, sample in enumerate(samples)]
     return [Planned(task, NOWHERE, row, attempt) for row in rows for attempt in range(1, attempts + 1)]
 
 

@@ -14,19 +14,20 @@ from agentgauge.core.task import DataSource, Task
 from agentgauge.core.types import Sample, Score
 
 
+def describe(entry):
+    return entry.value["id"], ("odd" if int(entry.key) % 2 else "even",)
+
+
 class ToyData(DataSource):
     name = "toy"
     files = ("toy.jsonl",)
     bundled = Path(__file__).parent / "toy_data"
 
     def index(self, root):
-        def describe(entry):
-            return entry.value["id"], ("odd" if int(entry.key) % 2 else "even",)
-
-        return build_index([root / "toy.jsonl"], line_entries, describe, kind="toy 1")
+        return build_index([root / "toy.jsonl"], line_entries, describe)
 
     def load(self, index, row, task):
-        return Sample(row.id, task, row.tags, json.loads(index.read(row)), index.root, row.position)
+        return Sample(row.id, task, row.tags, json.loads(row.text), index.root, row.position)
 
 
 async def say(case):

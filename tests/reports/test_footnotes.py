@@ -32,7 +32,9 @@ NOTED = [(title, note) for title, board in BOARDS.items() for note in board.foot
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of every task that has published tables, with a figure in each of their columns."""
     path = tmp_path_factory.mktemp("runs") / "run"
-    write_run(path, [], missing=[(task.name, "s") for task in INSTALLED if task.published and task.published.leaderboards()])
+    write_run(
+        path, [], missing=[(task.name, "s") for task in INSTALLED if task.published and task.published.leaderboards()]
+    )
     summary = json.loads((path / "summary.json").read_text(encoding="utf-8"))
     for column in (column for board in BOARDS.values() for column in board.columns):
         if part := summary["tasks"].get(column.part):

@@ -101,7 +101,9 @@ def test_figures_of_a_mostly_broken_task_are_nowhere(tmp_path: Path) -> None:
     assert score["metrics"] == {}
     summary = json.loads((run / "summary.json").read_text())
     assert {"metrics", "pass", "breakdowns"} <= summary["tasks"]["toy.say"].keys()
-    assert [table for table in json.loads(table_rows(run, "json", tasks=TASKS)) if "keyword" not in table["table"]] == []
+    assert [
+        table for table in json.loads(table_rows(run, "json", tasks=TASKS)) if "keyword" not in table["table"]
+    ] == []
     (task,) = page_data(write_page(run, tmp_path / "page.html", tasks=TASKS))["tasks"]
     assert task["broken"] == 3 and task["pass"] is None
 

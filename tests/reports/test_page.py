@@ -12,16 +12,9 @@ from agentgauge_reports.page.facts import Questions
 from agentgauge_reports.page.figures import leaderboards, percentiles
 from agentgauge_reports.page.transcript import PageFiles, transcript, tree
 
-from agentgauge.core.capabilities import options_of
-from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Record, Transcript
-from tests.plugin.toy import Toy
-from tests.reports.runs import PNG, chunks, combined_run, page_data, record, write_run
-
-
-@pytest.fixture
-def toy(monkeypatch):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+from tests.plugin.toy import TOY
+from tests.reports.runs import PNG, TASKS, chunks, combined_run, page_data, record, write_run
 
 
 def call(name, **arguments):
@@ -78,7 +71,7 @@ def test_what_came_stands_beside_what_was_expected(output, rows):
 # -- transcripts
 
 
-def test_a_transcript_says_everything_once(toy, tmp_path):
+def test_a_transcript_says_everything_once(tmp_path):
     call_of = {
         "role": "assistant",
         "content": None,
@@ -110,7 +103,7 @@ def test_a_transcript_says_everything_once(toy, tmp_path):
         Event("model", "m", 0, 0.4, {"messages": [{"role": "assistant", "content": "given"}], "reply": "end"}),
     ]
     run = write_run(tmp_path / "run", [record(0, events=events)])
-    write_page(run, run / "report.html")
+    write_page(run, run / "report.html", tasks=TASKS)
     ((case,),) = chunks(run / "report.html")
     shown = [step.get("content") or step.get("reply") or step.get("name") for step in case["said"]["steps"]]
     assert shown == ["add", "m", "Add", "go on", "done", "given", "end"]
@@ -134,7 +127,7 @@ def test_an_artifact_keeps_its_words_and_loses_everything_that_could_act():
         ("{ROOT}/../secret.png", None),
     ],
 )
-def test_only_pictures_inside_the_run_are_shown(toy, tmp_path, path, shown):
+def test_only_pictures_inside_the_run_are_shown(tmp_path, path, shown):
     (tmp_path / "secret.png").write_bytes(PNG)
     place = tmp_path / "run" / "files" / "toy.say" / "s0-a1"
     place.mkdir(parents=True)
@@ -143,7 +136,7 @@ def test_only_pictures_inside_the_run_are_shown(toy, tmp_path, path, shown):
     (tmp_path / "run" / "files" / "link.png").symlink_to(tmp_path / "secret.png")
     event = Event("tool", "Draw", 0, 0, {"arguments": {}, "result": [{"type": "image", "content": path}]})
     run = write_run(tmp_path / "run", [record(0, events=[event])])
-    write_page(run, run / "report.html")
+    write_page(run, run / "report.html", tasks=TASKS)
     ((case,),) = chunks(run / "report.html")
     assert case["said"]["files"] == ({path: shown} if shown else {})
 
@@ -156,7 +149,7 @@ def test_percentiles_are_of_the_nearest_rank():
     assert percentiles([float(number) for number in range(200, 0, -1)]) == [200, 100.0, 180.0, 198.0, 200.0]
 
 
-def test_faults_tools_and_outcomes_are_counted(toy, tmp_path):
+def test_faults_tools_and_outcomes_are_counted(tmp_path):
     tools = [
         Event("tool", name, 0, 1.0, {"arguments": {}}, error) for name, error in (("A", None), ("A", "no"), ("B", None))
     ]
@@ -165,7 +158,7 @@ def test_faults_tools_and_outcomes_are_counted(toy, tmp_path):
         [record(0, events=tools), record(1, passed=False), record(2, passed=False)],
         missing=[("toy.say", "s9")],
     )
-    data = page_data(write_page(run, run / "report.html"))
+    data = page_data(write_page(run, run / "report.html", tasks=TASKS))
     assert data["tools"] == [["A", 2, 1], ["B", 1, 0]]
     assert [(data["kinds"][kind][0], counts) for kind, counts in data["faults"]] == [("wrong_answer", {"Toy": 2})]
     assert data["cases"]["status"] == [0, 1, 1, 3] and data["cases"]["calls"] == [3, 0, 0, 0]
@@ -205,17 +198,17 @@ def test_a_question_is_its_first_line_that_others_do_not_have(asked, lines):
 @pytest.mark.parametrize(
     ("content", "text"), [(["x", {"type": "text", "text": "y"}], "y"), ({"a": 1}, "{'a': 1}"), (7, "7")]
 )
-def test_a_question_of_a_strange_shape_is_text(toy, tmp_path, content, text):
+def test_a_question_of_a_strange_shape_is_text(tmp_path, content, text):
     asked = Event("model", "m", 0, 0, {"messages": [{"role": "user", "content": content}], "reply": "a"})
     run = write_run(tmp_path / "run", [record(0, events=[asked])])
-    data = page_data(write_page(run, run / "report.html"))
+    data = page_data(write_page(run, run / "report.html", tasks=TASKS))
     assert data["texts"][data["cases"]["question"][0]] == text
 
 
 @pytest.mark.parametrize(("finished", "resumed"), [(5, False), (0.5, True)])
-def test_a_case_from_before_the_start_says_that_the_run_was_resumed(toy, tmp_path, finished, resumed):
+def test_a_case_from_before_the_start_says_that_the_run_was_resumed(tmp_path, finished, resumed):
     run = write_run(tmp_path / "run", [record(2), record(finished)])  # the run started at 1
-    page = write_page(run, run / "report.html").read_text(encoding="utf-8")
+    page = write_page(run, run / "report.html", tasks=TASKS).read_text(encoding="utf-8")
     assert f'"resumed":{str(resumed).lower()}' in page
 
 
@@ -223,7 +216,7 @@ def test_a_case_from_before_the_start_says_that_the_run_was_resumed(toy, tmp_pat
 
 
 def all_boards(value=None, only="", **counts):
-    tasks = {name: task for name, task in known_tasks().items() if only in name}
+    tasks = {task.name: task for task in TASKS if only in task.name}
     part = {"planned": 0, "passed": 0, "wrong": 0, "broken": 0, "missing": 0, "similarity": "", "comparable": True}
     part |= counts
     metric = {"value": value, "low": None, "high": None, "n": 0}
@@ -234,11 +227,12 @@ def all_boards(value=None, only="", **counts):
         "tools": {},
         "data": {name: {"official": True, "samples": 0, "left_out": []} for name in tasks},
         "options": {
-            o.name: o.accepted[0] if o.accepted else o.default for task in tasks.values() for o in options_of(task)
+            o.name: o.accepted[0] if o.accepted else o.default for task in tasks.values() for o in task.options
         },
     }
-    done = {name: {**part, "metrics": dict.fromkeys(task.published, metric)} for name, task in tasks.items()}
-    return {board["benchmark"]: board for board in leaderboards({"run": about, "tasks": done, "capabilities": {}})}
+    done = {name: {**part, "metrics": dict.fromkeys(task.shown.published, metric)} for name, task in tasks.items()}
+    summary = {"run": about, "tasks": done, "capabilities": {}}
+    return {board["benchmark"]: board for board in leaderboards(summary, TASKS)}
 
 
 def shown(board):
@@ -255,7 +249,7 @@ def told(figure):
 
 def test_scores_of_several_tasks_have_their_intervals(tmp_path):
     summary = json.loads((combined_run(tmp_path / "run") / "summary.json").read_text())
-    (board,) = leaderboards(summary)
+    (board,) = leaderboards(summary, TASKS)
     assert board["made"] == [
         ["domains", "math", "40.00 (30.0–50.0)"],
         ["capabilities", "reasoning", "41.00"],
@@ -281,23 +275,23 @@ def test_rows_are_sorted_by_the_figure_that_says_how_good_a_model_is(title, head
 # -- the folder beside the page
 
 
-def test_a_page_takes_away_the_transcripts_of_the_one_before(toy, tmp_path):
+def test_a_page_takes_away_the_transcripts_of_the_one_before(tmp_path):
     run = write_run(tmp_path / "run", [record(0)])
     beside = tmp_path / "run" / "report-data"
     beside.mkdir()
     for name in ("7.js", "file-0.png", "mine.js"):
         (beside / name).write_text("old")
-    write_page(run, run / "report.html")
+    write_page(run, run / "report.html", tasks=TASKS)
     assert sorted(file.name for file in beside.iterdir()) == ["0.js", "mine.js"]
 
 
-def test_what_a_broken_case_lacks_is_no_error(toy):
+def test_what_a_broken_case_lacks_is_no_error():
     class NoFiles:
         def links(self, task, texts):
             return {}
 
     told, seconds = transcript(
-        Record("toy.say", "s", 1, "c", "broken", error="gone", cause="endpoint"), NoFiles(), "parity"
+        Record("toy.say", "s", 1, "c", "broken", error="gone", cause="endpoint"), TOY, NoFiles(), "parity"
     )
     assert told["error"] == "gone" and told["steps"] == [] and seconds == []
 
@@ -310,7 +304,7 @@ def files(tmp_path):
     (tmp_path / "files").mkdir()
     for name in ("a.png", "b.csv"):
         (tmp_path / "files" / name).write_bytes(b"1")
-    return PageFiles(tmp_path, {"settings": {"data": "mini"}}, tmp_path / "report-data")
+    return PageFiles(tmp_path, {"settings": {"data": "mini"}}, TASKS, tmp_path / "report-data")
 
 
 @pytest.mark.parametrize(
@@ -382,12 +376,11 @@ def called(arguments):
     ],
     ids=["the same", "its end", "another end", "gold", "nothing", "of another model", "the same call", "another call"],
 )
-def test_what_is_repeated_is_left_out_and_what_is_given_is_kept(monkeypatch, events, given):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+def test_what_is_repeated_is_left_out_and_what_is_given_is_kept(events, given):
     said = conversation(events)
     assert [message.role for message in said] == ["user", *["assistant"] * (1 + given), "user", "assistant"]
     record = Record("toy.say", "s", 1, "c", "passed", Transcript(None, tuple(events)))
-    steps = transcript(record, NoFiles(), "parity")[0]["steps"]
+    steps = transcript(record, TOY, NoFiles(), "parity")[0]["steps"]
     assert [step.get("role", "model") for step in steps if step["is"] == "message"] == (
         ["user", *["assistant"] * given, "user"]
     )
@@ -396,8 +389,7 @@ def test_what_is_repeated_is_left_out_and_what_is_given_is_kept(monkeypatch, eve
 # -- size
 
 
-def test_a_page_of_a_thousand_cases_is_small(monkeypatch, tmp_path):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+def test_a_page_of_a_thousand_cases_is_small(tmp_path):
     talk = "The quick brown fox jumps over the lazy dog, and then thinks about it for a while. " * 12
     events = [
         event
@@ -427,7 +419,7 @@ def test_a_page_of_a_thousand_cases_is_small(monkeypatch, tmp_path):
 
     cases = (record(number, events=list(asked(number)), passed=number % 3 == 0) for number in range(1000))
     run = write_run(tmp_path / "run", cases)
-    page = write_page(run, run / "report.html")
+    page = write_page(run, run / "report.html", tasks=TASKS)
     assert page.stat().st_size < 700_000
     assert len(page_data(page)["texts"]) > 1000
     assert sum(map(len, chunks(page))) == 1000

@@ -9,12 +9,11 @@ import pytest
 from agentgauge_reports.page import write_page
 
 from agentgauge.cli.main import main
-from agentgauge.core.capabilities import Breakdown, Breakdowns, Cell
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.presentation import Breakdown, Cell
 from agentgauge.core.types import Event, Usage
-from tests.plugin.toy import Toy
+from tests.plugin.toy import toy
 from tests.reports.browsers import Watched, faults
-from tests.reports.runs import PLANS, PNG, mostly_broken_run, record, write_run, written
+from tests.reports.runs import PLANS, PNG, TASKS, known, mostly_broken_run, record, write_run, written
 
 pytestmark = pytest.mark.slow
 
@@ -28,45 +27,39 @@ NAME = "a/b <i>&\"' c"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(known_tasks(), Toy.name, Toy())
-        path = tmp_path_factory.mktemp("run") / "one"
-        place = path / "files" / "toy.say" / "s0-a1"
-        place.mkdir(parents=True)
-        (place / "0001.png").write_bytes(PNG)
-        drawn = [{"type": "image", "content": "{RUN}/files/toy.say/s0-a1/0001.png"}]
-        picture = Event("tool", "Draw", 0, 1.5, {"arguments": {"what": "a dot"}, "result": drawn})
-        asked = {
-            "messages": [{"role": "user", "content": HOSTILE}],
-            "reply": LONG,
-            "tool_calls": [{"name": HOSTILE, "arguments": "{"}],
-        }
-        nasty = [
-            Event("model", HOSTILE, 0, 0, asked),
-            Event("tool", HOSTILE, 0, 0, {"arguments": {"__proto__": HOSTILE, HOSTILE: [HOSTILE]}}, HOSTILE),
-        ]
-        gold = {
-            "gold": [
-                {"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 2}}}]}
-            ]
-        }
-        gold["prediction"] = [
-            {"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 3}}}]}
-        ]
-        cases = [
-            record(0, events=[picture]),
-            record(1, events=nasty, passed=False),
-            record(2, passed=False, output=gold),
-        ]
-        cases += [record(number, passed=number % 2 == 0) for number in range(3, 120)]
-        yield write_run(path, [*cases, record(120, sample=NAME)], model=HOSTILE, missing=[("toy.say", "never")])
+    path = tmp_path_factory.mktemp("run") / "one"
+    place = path / "files" / "toy.say" / "s0-a1"
+    place.mkdir(parents=True)
+    (place / "0001.png").write_bytes(PNG)
+    drawn = [{"type": "image", "content": "{RUN}/files/toy.say/s0-a1/0001.png"}]
+    picture = Event("tool", "Draw", 0, 1.5, {"arguments": {"what": "a dot"}, "result": drawn})
+    asked = {
+        "messages": [{"role": "user", "content": HOSTILE}],
+        "reply": LONG,
+        "tool_calls": [{"name": HOSTILE, "arguments": "{"}],
+    }
+    nasty = [
+        Event("model", HOSTILE, 0, 0, asked),
+        Event("tool", HOSTILE, 0, 0, {"arguments": {"__proto__": HOSTILE, HOSTILE: [HOSTILE]}}, HOSTILE),
+    ]
+    gold = {
+        "gold": [{"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 2}}}]}]
+    }
+    gold["prediction"] = [
+        {"role": "assistant", "tool_calls": [{"function": {"name": "Add", "arguments": {"a": 1, "b": 3}}}]}
+    ]
+    cases = [
+        record(0, events=[picture]),
+        record(1, events=nasty, passed=False),
+        record(2, passed=False, output=gold),
+    ]
+    cases += [record(number, passed=number % 2 == 0) for number in range(3, 120)]
+    return write_run(path, [*cases, record(120, sample=NAME)], model=HOSTILE, missing=[("toy.say", "never")])
 
 
 @pytest.fixture(scope="module")
 def page_file(run):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(known_tasks(), Toy.name, Toy())
-        return write_page(run, run / "beside.html")
+    return write_page(run, run / "beside.html", tasks=TASKS)
 
 
 def samples(page):
@@ -91,20 +84,18 @@ def test_the_top_says_whether_to_believe_it_and_where_the_model_fails(watched, p
     assert not samples(page)[0].startswith("s0")
 
 
-def test_a_run_of_broken_cases_begins_with_that(watched, tmp_path, monkeypatch):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+def test_a_run_of_broken_cases_begins_with_that(watched, tmp_path):
     run = mostly_broken_run(tmp_path / "run")
-    page = watched.open(write_page(run, run / "report.html"))
+    page = watched.open(write_page(run, run / "report.html", tasks=TASKS))
     order = page.locator("header > *:visible").evaluate_all("all => all.map(one => one.id || one.className)")
     assert order.index("alarm") < order.index("totals") and order.index("alarm") == 3
 
 
-def test_costs_are_shown_in_all_and_for_each_passed_case(watched, tmp_path, monkeypatch):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+def test_costs_are_shown_in_all_and_for_each_passed_case(watched, tmp_path):
     cases = [record(number, passed=number < 2) for number in range(3)]
     paid = [replace(one, transcript=replace(one.transcript, usage=Usage(1, 100, 10, 0.5, 25))) for one in cases]
     folder = write_run(tmp_path / "run", paid)
-    page = watched.open(write_page(folder, folder / "report.html"))
+    page = watched.open(write_page(folder, folder / "report.html", tasks=TASKS))
     totals = page.locator("#totals").inner_text().split("\n")
     shown = dict(zip(totals[1:], totals, strict=False))
     assert (shown["cost"], shown["cost per passed case"]) == ("$1.50", "$0.75")
@@ -113,16 +104,12 @@ def test_costs_are_shown_in_all_and_for_each_passed_case(watched, tmp_path, monk
     assert table.locator("tbody tr").inner_text().split("\t")[-2:] == ["$1.50", "$0.75"]
 
 
-def test_a_heat_map_has_figures_on_a_ground_of_their_own_colour(watched, tmp_path, monkeypatch):
-    class Warm(Toy, Breakdowns):
-        def breakdowns(self, scores, scoring):
-            cells = tuple(Cell(value, 7) for value in (0.0, 100.0, None))
-            return (
-                Breakdown("By letter", HOSTILE, ("a", "b", "c"), {HOSTILE: cells}, heat=True, note="n counts letters."),
-            )
-
-    monkeypatch.setitem(known_tasks(), Toy.name, Warm())
-    page = watched.open(write_page(write_run(tmp_path / "run", [record(0)]), tmp_path / "page.html"))
+def test_a_heat_map_has_figures_on_a_ground_of_their_own_colour(watched, tmp_path):
+    cells = tuple(Cell(value, 7) for value in (0.0, 100.0, None))
+    warm = Breakdown("By letter", HOSTILE, ("a", "b", "c"), {HOSTILE: cells}, heat=True, note="n counts letters.")
+    tasks = known(toy(breakdowns=lambda scores, scoring: (warm,)))
+    run = write_run(tmp_path / "run", [record(0)], tasks=tasks)
+    page = watched.open(write_page(run, tmp_path / "page.html", tasks=tasks))
     assert page.locator("#breakdowns h3").all_inner_texts() == ["Toy: By letter"]
     assert page.locator("#breakdowns tbody td").all_inner_texts()[1:] == ["0.0\nn 7", "100.0\nn 7", "–"]
     grounds = page.locator("#breakdowns tbody .shade").evaluate_all(
@@ -164,9 +151,8 @@ def test_the_table_of_cases_sorts_turns_and_filters(watched, page_file):
 
 
 @pytest.mark.parametrize("embed", [False, True], ids=["beside", "embedded"])
-def test_a_picture_is_visible_in_its_transcript(watched, run, embed, monkeypatch):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
-    page = watched.open(write_page(run, run / f"{embed}.html", embed=embed))
+def test_a_picture_is_visible_in_its_transcript(watched, run, embed):
+    page = watched.open(write_page(run, run / f"{embed}.html", tasks=TASKS, embed=embed))
     page.get_by_role("link", name="s0", exact=True).first.click()
     image = page.locator("#case-body img")
     image.wait_for()
@@ -228,9 +214,7 @@ def test_scripts_that_are_not_the_pages_own_do_not_run(browser, page_file):
 def test_transcripts_that_are_gone_are_told(browser, run, tmp_path):
     source = run / "beside.html"
     copy = tmp_path / "moved.html"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(known_tasks(), Toy.name, Toy())
-        write_page(run, source)
+    write_page(run, source, tasks=TASKS)
     shutil.copyfile(source, copy)
     page = Watched(browser).open(copy, "#case=toy.say/s2/1")
     page.locator("#case-body", has_text="keep this page and that folder together").wait_for()
@@ -272,10 +256,8 @@ def axe_page(tmp_path_factory):
         for number in range(60)
         for attempt in (1, 2)
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(known_tasks(), Toy.name, Toy())
-        run = write_run(tmp_path_factory.mktemp("run") / "run", cases, missing=[("toy.say", "never")])
-        return write_page(run, run / "report.html")
+    run = write_run(tmp_path_factory.mktemp("run") / "run", cases, missing=[("toy.say", "never")])
+    return write_page(run, run / "report.html", tasks=TASKS)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])

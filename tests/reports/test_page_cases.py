@@ -7,10 +7,8 @@ import json
 import pytest
 from agentgauge_reports.page import write_page
 
-from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
-from tests.plugin.toy import Toy
-from tests.reports.runs import PNG, chunks, record, write_run
+from tests.reports.runs import PNG, TASKS, chunks, record, write_run
 
 pytestmark = pytest.mark.slow
 
@@ -38,17 +36,14 @@ def run(tmp_path_factory):
         record(1, events=asked("How far is it to Zwolle?", tool="Route", result="40 km"), passed=False),
         *(record(number, events=asked(f"Question {number}", "x" * 9000)) for number in range(2, 130)),
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(known_tasks(), Toy.name, Toy())
-        yield write_run(path, cases)
+    return write_run(path, cases)
 
 
 @pytest.fixture(scope="module")
 def page_file(run):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(known_tasks(), Toy.name, Toy())
         patch.setattr("agentgauge_reports.page.CHUNK", 50_000)
-        return write_page(run, run / "report.html")
+        return write_page(run, run / "report.html", tasks=TASKS)
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +55,8 @@ def attempts_file(tmp_path_factory):
         for sample, each in verdicts.items()
         for number, passed in enumerate(each, 1)
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(known_tasks(), Toy.name, Toy())
-        run = write_run(tmp_path_factory.mktemp("attempts") / "run", cases)
-        return write_page(run, run / "report.html")
+    run = write_run(tmp_path_factory.mktemp("attempts") / "run", cases)
+    return write_page(run, run / "report.html", tasks=TASKS)
 
 
 def column(page, kind):
@@ -275,11 +268,10 @@ def test_words_are_found_in_a_case_also_where_it_is_folded(watched, page_file):
     ],
     ids=["very many", "as many as are marked", "a letter that is longer in lower case", "signs of expressions"],
 )
-def test_words_are_found_in_any_reply(watched, tmp_path, monkeypatch, reply, words, says):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+def test_words_are_found_in_any_reply(watched, tmp_path, reply, words, says):
     said = Event("model", "m", 0, 0.1, {"messages": [], "reply": reply})
     run = write_run(tmp_path / "run", [record(0, events=[said])])
-    page = watched.open(write_page(run, tmp_path / "page.html"), "#case=toy.say/s0/1")
+    page = watched.open(write_page(run, tmp_path / "page.html", tasks=TASKS), "#case=toy.say/s0/1")
     page.locator(".step.model").wait_for()
     page.get_by_label("Search in this case").fill(words)
     page.locator("#case-said", has_text=says).wait_for(timeout=10_000)

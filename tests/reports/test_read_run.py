@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from agentgauge_reports.results import RunMetrics
 
 import agentgauge
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.task import Task
+from agentgauge.core.task_options import Chosen, TaskOption
 from agentgauge.core.types import Event, Record
 from tests.packages import absent
-from tests.plugin.toy import Toy
-from tests.reports.runs import record, write_run
+from tests.plugin.toy import TOY, toy
+from tests.reports.runs import INSTALLED, TASKS, known, record, write_run
 
 EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 ASKED = Event("model", "m", 1.0, 0.5, {"messages": [], "reply": "", "tool_calls": [{"name": "OCR", "arguments": "{}"}]})
@@ -25,8 +27,8 @@ JUDGED = Event("model", "j", 3.0, 0.5, {"messages": [], "role": "--judge", "repl
 
 
 @pytest.fixture(autouse=True)
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+def is_installed(installed: Callable[..., None]) -> None:
+    installed(TOY)
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def test_figures_without_broken_cases_stand_beside_the_others() -> None:
     figure = {"value": 40.0, "low": 10.0, "high": 70.0, "n": 5, "broken": 1}
     clean = {"value_clean": 50.0, "low_clean": 15.0, "high_clean": 85.0, "n_clean": 4}
     part = {"planned": 5, "missing": 0, "broken": 1, "metrics": {"Acc": figure | clean}}
-    (one,) = RunMetrics({"run": {}, "tasks": {"toy.say": part}, "capabilities": {}})
+    (one,) = RunMetrics({"run": {}, "tasks": {"toy.say": part}, "capabilities": {}}, TASKS)
     assert (one.value_clean, one.low_clean, one.high_clean, one.n_clean) == (50, 15, 85, 4)
     assert (one.is_count, one.is_comparable, one.warning) == (False, False, "")
 
@@ -205,7 +207,28 @@ def test_a_warning_names_its_run(tmp_path: Path) -> None:
     assert warning.startswith(f"{runs[2]}: ") and "react" in warning
 
 
-def test_an_unknown_task_says_what_helps_in_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(known_tasks(), Toy.name)
-    with pytest.raises(agentgauge.UsageProblem, match="in Python, import its module first"):
-        agentgauge.read_run(folder)
+def test_tasks_that_are_not_installed_are_handed_in(folder: Path) -> None:
+    with pytest.raises(agentgauge.UsageProblem, match=r"there is no task 'toy\.say'"):
+        agentgauge.read_run(folder, INSTALLED)
+    other = known(toy(shown={"benchmark": "Other"}))
+    assert agentgauge.read_run(folder, other).metrics["toy.say.Acc"].benchmark == "Other"
+    assert agentgauge.compare(agentgauge.read_run(folder, other), folder)[0].task == "toy.say"
+
+
+def test_a_run_has_its_tasks_with_its_options(folder: Path) -> None:
+    about = json.loads((folder / "run.json").read_text())
+    for language in ("zh", "en"):
+        about["settings"]["options"]["--said-in"] = language
+        (folder / "run.json").write_text(json.dumps(about))
+        assert agentgauge.read_run(folder, known(said_in())).metrics["toy.say.Acc"].benchmark == f"Toy in {language}"
+    about["settings"]["options"]["--said-in"] = "xx"
+    (folder / "run.json").write_text(json.dumps(about))
+    with pytest.raises(agentgauge.UsageProblem, match="--said-in 'xx' is unknown; accepted are en, zh"):
+        agentgauge.read_run(folder, known(said_in()))
+
+
+def said_in(chosen: Chosen = MappingProxyType({"--said-in": "en"})) -> Task:
+    option = TaskOption("--said-in", "the language", accepted=("en", "zh"))
+    shown = {"benchmark": f"Toy in {chosen['--said-in']}"}
+    task: Task = toy(shown=shown, options=(option,), configured=said_in)
+    return task

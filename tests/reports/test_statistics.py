@@ -15,10 +15,10 @@ from agentgauge_reports.run import _combine, pass_all, pass_at, pass_at_k, summa
 
 from agentgauge.core.estimate import MetricFormula, Values, estimate, freedom_of, from_totals, student, wilson
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Score, Usage
 from agentgauge.store.jsonl import CaseOutline
-from tests.plugin.toy import Toy, ToyData
+from tests.plugin.toy import ToyData, toy
+from tests.reports.runs import INSTALLED
 
 pytestmark = pytest.mark.slow
 
@@ -254,11 +254,11 @@ class _NoData(ToyData):  # type: ignore[no-untyped-call, misc]
         return None
 
 
-class _Say(Toy):  # type: ignore[no-untyped-call, misc]
-    data = _NoData()
+def _all_wrong(sample: Any, output: Any, scoring: str, similarity: str) -> Score:
+    return Score(False, {"right": 0.0, "all": 1.0})
 
-    def score(self, sample: Any, output: Any, scoring: str, similarity: str) -> Score:
-        return Score(False, {"right": 0.0, "all": 1.0})
+
+SAY = toy(data=_NoData(), score=_all_wrong)
 
 
 def summary(**outcomes: str) -> dict[str, Any]:
@@ -276,8 +276,8 @@ def summary(**outcomes: str) -> dict[str, Any]:
             records["toy.say", sample, attempt] = CaseOutline(
                 "toy.say", sample, attempt, status, (), score, Usage(), 0.0, 0.0, cause="endpoint"
             )
-    index = Index(Path(), Path(), "", tuple(Row(sample, (), 0, 0, place) for place, sample in enumerate(outcomes)))
-    return summarise(_Say(), plan, records, index, "parity", "")
+    index = Index(Path(), Path(), "", tuple(Row(sample, (), place) for place, sample in enumerate(outcomes)))
+    return summarise(SAY, plan, records, index, "parity", "")
 
 
 def test_one_attempt_gives_no_passes_and_a_figure_with_samples_and_broken_cases() -> None:
@@ -311,7 +311,7 @@ def test_without_a_sample_that_was_tried_so_often_there_is_no_value_and_a_reason
     for kind in ("pass@k", "pass^k"):
         assert (part["pass"][kind]["3"]["value"], part["pass"][kind]["3"]["n"]) == (None, 0)
         assert part["pass"][kind]["3"]["why"] == "no sample was tried 3 times"
-    assert "toy.say: pass@3 and pass^3 have no value: no sample was tried 3 times" in task_notes(_Say(), part)
+    assert "toy.say: pass@3 and pass^3 have no value: no sample was tried 3 times" in task_notes(SAY, part)
 
 
 def test_nothing_is_said_of_broken_cases_where_there_are_none() -> None:
@@ -323,13 +323,14 @@ def test_nothing_is_said_of_broken_cases_where_there_are_none() -> None:
 
 
 def test_a_figure_of_several_tasks_has_an_interval_of_their_intervals() -> None:
-    task = known_tasks()["mmau.dag_reasoning"]
+    scores = INSTALLED["mmau.dag_reasoning"].combined
+    assert scores
     headlines = {
         "mmau.dag_planning": {"value": 40.0, "low": 30.0, "high": 55.0},
         "mmau.contest_planner": {"value": 20.0, "low": 12.0, "high": 26.0},
         "mmau.math_planner": {"value": 70.0, "low": 66.0, "high": 73.0},
     }
-    planning = _combine(task, headlines, headlines, [])["capabilities"]["planning"]
+    planning = _combine(scores, headlines, headlines, [])["capabilities"]["planning"]
     weights = {"mmau.dag_planning": 451 / 1712, "mmau.contest_planner": 261 / 1712, "mmau.math_planner": 1000 / 1712}
     value = sum(weights[name] * one["value"] for name, one in headlines.items())
     below = math.hypot(*(weights[name] * (one["value"] - one["low"]) for name, one in headlines.items()))
@@ -338,14 +339,15 @@ def test_a_figure_of_several_tasks_has_an_interval_of_their_intervals() -> None:
         (value, value - below, value + above)
     )
     without: Any = {**headlines, "mmau.math_planner": {"value": 70.0, "low": None, "high": None}}
-    assert _combine(task, without, without, [])["capabilities"]["planning"]["low"] is None
-    assert _combine(task, headlines, headlines, [])["capabilities"]["understanding"]["low"] is None
+    assert _combine(scores, without, without, [])["capabilities"]["planning"]["low"] is None
+    assert _combine(scores, headlines, headlines, [])["capabilities"]["understanding"]["low"] is None
 
 
 def test_a_task_without_an_attempted_case_is_not_said_to_have_run() -> None:
-    task = known_tasks()["mmau.dag_reasoning"]
+    scores = INSTALLED["mmau.dag_reasoning"].combined
+    assert scores
     nothing = {"value": None, "low": None, "high": None}
     headlines = {"mmau.dag_planning": nothing, "mmau.contest_planner": nothing, "mmau.math_planner": nothing}
-    planning = _combine(task, headlines, ["mmau.dag_planning"], [])["capabilities"]["planning"]
+    planning = _combine(scores, headlines, ["mmau.dag_planning"], [])["capabilities"]["planning"]
     assert len(planning["missing"]) == 3
     assert planning["without_figure"] == ["dag_planning"]

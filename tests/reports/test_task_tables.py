@@ -12,14 +12,7 @@ import pytest
 from agentgauge_reports.load import Omitted
 from agentgauge_reports.tables import rows
 
-from agentgauge.core.task_registry import known_tasks
-from tests.plugin.toy import Toy
-from tests.reports.runs import record, write_run
-
-
-@pytest.fixture(autouse=True)
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+from tests.reports.runs import TASKS, record, write_run
 
 
 @pytest.fixture
@@ -30,7 +23,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_markdown_has_the_figures_and_the_keywords(run: Path) -> None:
-    assert rows(run, "md") == (
+    assert rows(run, "md", tasks=TASKS) == (
         "## Toy: Figures, say it\n\nWith the 95 % interval.\n\n"
         "| metric | value | low | high | samples |\n|---|---:|---:|---:|---:|\n"
         "| Acc | 50.00 | 15.00 | 85.00 | 4 |\n\n"
@@ -41,7 +34,7 @@ def test_markdown_has_the_figures_and_the_keywords(run: Path) -> None:
 
 
 def test_csv_has_a_block_for_each(run: Path) -> None:
-    figures, keywords = ([*csv.reader(io.StringIO(block))] for block in rows(run, "csv").split("\n\n"))
+    figures, keywords = ([*csv.reader(io.StringIO(block))] for block in rows(run, "csv", tasks=TASKS).split("\n\n"))
     assert [row[:8] for row in figures] == [
         ["benchmark", "table", "model", "metric", "value", "low", "high", "samples"],
         ["Toy", "Figures, say it", "m", "Acc", "50.00", "15.00", "85.00", "4.00"],
@@ -50,38 +43,40 @@ def test_csv_has_a_block_for_each(run: Path) -> None:
 
 
 def test_json_says_what_each_value_rests_on(run: Path) -> None:
-    figures, _ = json.loads(rows(run, "json"))
+    figures, _ = json.loads(rows(run, "json", tasks=TASKS))
     (row,) = figures["rows"]
     assert (row["row"], row["values"]["value"], row["n"]["value"]) == ("Acc", 50.0, 4)
 
 
 def test_without_keywords_there_are_figures_alone(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [record(0)])  # a keyword of all samples tells nothing apart
-    assert [table["table"] for table in json.loads(rows(run, "json"))] == ["Figures, say it"]
+    assert [table["table"] for table in json.loads(rows(run, "json", tasks=TASKS))] == ["Figures, say it"]
 
 
 def test_a_figure_with_broken_cases_stands_beside_the_clean_one(run: Path) -> None:
     summary = json.loads((run / "summary.json").read_text())
     summary["tasks"]["toy.say"]["metrics"]["Acc"] |= {"value_clean": 66.6667}
     (run / "summary.json").write_text(json.dumps(summary))
-    assert "| metric | value | low | high | clean | samples |" in rows(run, "md")
-    assert "| Acc | 50.00 | 15.00 | 85.00 | 66.67 | 4 |" in rows(run, "md")
+    assert "| metric | value | low | high | clean | samples |" in rows(run, "md", tasks=TASKS)
+    assert "| Acc | 50.00 | 15.00 | 85.00 | 66.67 | 4 |" in rows(run, "md", tasks=TASKS)
 
 
 def test_a_damaged_record_is_told_and_the_others_are_counted(run: Path) -> None:
     lines = (run / "records.jsonl").read_text().splitlines(keepends=True)
     (run / "records.jsonl").write_text("".join([*lines[:3], "{damaged\n"]))
     omitted = Omitted()
-    assert "| even | 2 |" in rows(run, "md", omitted=omitted)
+    assert "| even | 2 |" in rows(run, "md", tasks=TASKS, omitted=omitted)
     assert len(omitted.problems) == 1
 
 
 def test_several_attempts_have_a_table_of_their_reliability(tmp_path: Path) -> None:
     cases = [record(number, passed=number == 0) for number in range(2)]
     run = write_run(tmp_path / "run", [*cases, *(replace(case, attempt=2) for case in cases)])
-    table = next(one for one in json.loads(rows(run, "json")) if one["table"] == "Reliability over attempts, say it")
+    table = next(
+        one for one in json.loads(rows(run, "json", tasks=TASKS)) if one["table"] == "Reliability over attempts, say it"
+    )
     assert [row["row"] for row in table["rows"]] == ["1", "2"]
     assert [row["values"]["pass@k"] for row in table["rows"]] == [50, 50]
     low, high = (table["rows"][1]["values"][f"pass^k {end}"] for end in ("low", "high"))
     assert 0 < low < 50 < high < 100 and table["rows"][1]["values"]["samples"] == 2
-    assert "| attempts | pass@k | pass@k low | pass@k high | pass^k |" in rows(run, "md")
+    assert "| attempts | pass@k | pass@k low | pass@k high | pass^k |" in rows(run, "md", tasks=TASKS)

@@ -13,34 +13,30 @@ from agentgauge_reports.notices import alarm
 from agentgauge_reports.terminal import by_keyword, combined, end_screen, explanations, meaning, next_steps
 from agentgauge_reports.text import dollars, fill
 
-from agentgauge.core.task_registry import announce, known_tasks
+from agentgauge.core.estimate import MetricFormula
+from agentgauge.core.published import Published
+from agentgauge.core.registry import Registry
 from agentgauge.run.progress import TimeLeft
 from tests.plugin.project import Project
-from tests.plugin.toy import Toy
-from tests.reports.runs import made
+from tests.plugin.toy import TOY, toy
+from tests.reports.runs import TASKS, made
 
-
-class Elsewhere(Toy):
-    name = "other.say"
-    benchmark = "Other"
-
-
-class Wide(Toy):
-    name = "toy.wide"
-    columns = ("Acc", *(f"Column {number}" for number in range(9)), "Calls")
-    counts = frozenset({"Calls"})
-
-    def notes(self, metrics):
-        return ["a remark that goes on and on, so that it has to be broken into several lines of the terminal"]
-
-
-@pytest.fixture
-def tasks():
-    announce(Toy())
-    announce(Wide())
-    announce(Elsewhere())
-    yield
-    del known_tasks()["toy.say"], known_tasks()["toy.wide"], known_tasks()["other.say"]
+REMARK = "a remark that goes on and on, so that it has to be broken into several lines of the terminal"
+TOYS = Registry(
+    [
+        TOY,
+        toy(
+            name="toy.wide",
+            shown={
+                "columns": ("Acc", *(f"Column {number}" for number in range(9)), "Calls"),
+                "published": ("Acc",),
+                "counts": frozenset({"Calls"}),
+                "notes": lambda metrics: [REMARK],
+            },
+        ),
+        toy(name="other.say", shown={"benchmark": "Other"}),
+    ]
+)
 
 
 def metric(value, low=None, high=None, n=6, **more):
@@ -66,8 +62,8 @@ WIDE = {
 }
 
 
-def test_a_table_has_values_intervals_and_samples_below_each_name(tasks):
-    lines = list(end_screen(summary(toy_say=part({"Acc": metric(50.0, 20.04, 80.0)}, causes={"http 500": 1}))))
+def test_a_table_has_values_intervals_and_samples_below_each_name():
+    lines = list(end_screen(summary(toy_say=part({"Acc": metric(50.0, 20.04, 80.0)}, causes={"http 500": 1})), TOYS))
     assert lines == [
         "toy.say: 6 planned · 3 passed · 2 wrong · 1 broken · 0 missing",
         "                 Acc",
@@ -83,16 +79,18 @@ def test_a_table_has_values_intervals_and_samples_below_each_name(tasks):
     ]
 
 
-def test_figures_without_broken_cases_have_a_line_of_their_own(tasks):
-    lines = list(end_screen(summary(toy_say=part({"Acc": metric(50.0, value_clean=60.0)}))))
+def test_figures_without_broken_cases_have_a_line_of_their_own():
+    lines = list(end_screen(summary(toy_say=part({"Acc": metric(50.0, value_clean=60.0)})), TOYS))
     assert lines[1:5] == ["             Acc", "    value  50.00", "    clean  60.00", "    n          6"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
-def test_wide_tables_fold_and_long_sentences_wrap(tasks, width):
+def test_wide_tables_fold_and_long_sentences_wrap(width):
     lines = list(
         end_screen(
-            summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE, causes={"a cause " * 20: 1})), width
+            summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE, causes={"a cause " * 20: 1})),
+            TOYS,
+            width,
         )
     )
     assert max(map(len, lines)) <= width
@@ -104,8 +102,8 @@ def test_wide_tables_fold_and_long_sentences_wrap(tasks, width):
         assert len(below) == len(line)  # the columns end below their names
 
 
-def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figure(tasks):
-    lines = list(end_screen(summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE))))
+def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figure():
+    lines = list(end_screen(summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE)), TOYS))
     assert [line.split() for line in lines[-5:-2]] == [
         ["task", "cases", "passed", "broken", "value", "95", "%", "n"],
         ["toy.say", "6", "3", "1", "Acc", "–", "0"],
@@ -114,8 +112,8 @@ def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figu
     assert lines[-2:] == ["no value for toy.say: by the published rule none of its replies counts", ""]
 
 
-def test_missing_cases_are_not_counted_as_broken(tasks):
-    lines = list(end_screen(summary(toy_say=part({}, passed=2, missing=1), toy_wide=part(WIDE))))
+def test_missing_cases_are_not_counted_as_broken():
+    lines = list(end_screen(summary(toy_say=part({}, passed=2, missing=1), toy_wide=part(WIDE)), TOYS))
     assert [line.split() for line in lines[-4:-1]] == [
         ["task", "cases", "passed", "broken", "missing", "value", "95", "%", "n"],
         ["toy.say", "6", "2", "1", "1"],
@@ -129,9 +127,9 @@ def several(**more):
     return found | more
 
 
-def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
+def test_several_benchmarks_have_a_line_each_on_one_screen(monkeypatch):
     monkeypatch.setattr(terminal_module, "FEW", 2)
-    lines = list(end_screen(several()))
+    lines = list(end_screen(several(), TOYS))
     assert [line.split() for line in lines[:3]] == [
         ["benchmark", "tasks", "cases", "passed", "broken", "value", "95", "%", "n"],
         ["Toy", "2", "12", "6", "2", "Acc", "40.00", "20.0–60.0", "6"],
@@ -143,42 +141,47 @@ def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
         "  report.html, leaderboard.md",
     ]
     made = {"Toy": {"all": {"Sum": {"value": 12.0, "low": 1.0, "high": 20.0, "missing": []}}}}
-    assert "Sum  12.00   1.0–20.0" in list(end_screen(several(capabilities=made)))[1]
+    assert "Sum  12.00   1.0–20.0" in list(end_screen(several(capabilities=made), TOYS))[1]
     made["Toy"]["all"]["Sum"] |= {"value": None, "low": None, "high": None, "missing": ["x"]}
-    assert "say Acc  40.00" in list(end_screen(several(capabilities=made)))[1]
+    assert "say Acc  40.00" in list(end_screen(several(capabilities=made), TOYS))[1]
     made["Toy"]["all"]["Sum"]["without_figure"] = ["x"]
-    assert list(end_screen(several(capabilities=made)))[1].split()[-2:] == ["Sum", "incomplete"]
+    assert list(end_screen(several(capabilities=made), TOYS))[1].split()[-2:] == ["Sum", "incomplete"]
     made["Toy"]["all"]["Sum"] |= {"without_figure": ["x"]}
     assert (
-        list(end_screen(several(capabilities=made)))[3] == "Toy is incomplete: no reply of x has an answer that counts"
+        list(end_screen(several(capabilities=made), TOYS))[3]
+        == "Toy is incomplete: no reply of x has an answer that counts"
     )
     without = several(capabilities=made)
     made["Toy"]["all"]["Sum"] |= {"missing": ["say"], "without_figure": ["say"]}
     for name in ("toy.say", "other.say"):
         without["tasks"][name] = part({"Acc": metric(None, n=0)})
-    reasons = "\n".join(end_screen(without)).partition("Toy is incomplete: no reply of say")[2].splitlines()[:2]
+    reasons = "\n".join(end_screen(without, TOYS)).partition("Toy is incomplete: no reply of say")[2].splitlines()[:2]
     assert reasons[1] == "no value for other.say: by the published rule none of its replies counts"
-    whole = "\n".join(end_screen(several(), full=True))
+    whole = "\n".join(end_screen(several(), TOYS, full=True))
     assert "Column 8" in whole and "bundled samples instead" in whole and "other.say  " in whole
 
 
-def test_a_second_headline_has_a_line_below_the_first(tasks, monkeypatch):
+def test_a_second_headline_has_a_line_below_the_first(monkeypatch):
     monkeypatch.setattr(terminal_module, "FEW", 2)
-    monkeypatch.setattr(Elsewhere, "second_headline", "Column 3")
-    first, second = list(end_screen(several()))[2:4]
+    columns = ("Acc", "Column 3")
+    shown = {"benchmark": "Other", "columns": columns, "second_headline": "Column 3"}
+    other = toy(
+        name="other.say", metrics=lambda scoring: MetricFormula(lambda sums: dict.fromkeys(columns)), shown=shown
+    )
+    first, second = list(end_screen(several(), Registry([*TOYS, other])))[2:4]
     assert first.split()[:5] == ["Other", "1", "6", "3", "1"]
     assert second.split() == ["Column", "3", "100.00", "85.2–100.0", "6"]
     assert second.index("Column 3") + len("Column 3") == first.index("Acc") + len("Acc")
 
 
-def test_costs_have_a_line_for_each_benchmark_and_with_v_for_each_task(tasks):
+def test_costs_have_a_line_for_each_benchmark_and_with_v_for_each_task():
     spent = several()
     for name, usd in (("toy.say", 0.25), ("toy.wide", 0.5), ("other.say", 0.0)):
         spent["tasks"][name]["usage"] = {"usd": usd}
     spent["tasks"]["other.say"]["passed"] = 0
     spent["usage"] = {"usd": 0.75, "usd_per_passed": 0.125, "prompt_tokens": 200, "cached_tokens": 50}
     last = "cost: $0.7500, $0.1250 per passed case; 25% of the prompt tokens came from the"
-    short, full = list(end_screen(spent)), list(end_screen(spent, full=True))
+    short, full = list(end_screen(spent, TOYS)), list(end_screen(spent, TOYS, full=True))
     assert last in short and last in full
     assert ["Toy", "$0.7500", "$0.1250"] in [line.split() for line in short]
     shown = [line.split() for line in full]
@@ -194,19 +197,19 @@ def test_small_amounts_of_dollars_are_not_shown_as_zero(usd, shown):
 
 
 @pytest.mark.parametrize(("model", "told"), [("baseline", "a floor"), ("oracle", "the gold"), ("gpt-4o", "")])
-def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(tasks, model, told):
+def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(model, told):
     found = summary(toy_say=part({}))
     found["run"]["model"] = model
-    said = meaning(found)
+    said = meaning(found, TOYS)
     assert told in said and ("bundled samples" in said) is bool(told)
-    assert len(list(next_steps(found))) == (4 if told else 0)
+    assert len(list(next_steps(found, TOYS))) == (4 if told else 0)
     found["run"]["agent"] = "0123456789abcdef"  # which makes something else of what the model says
-    assert meaning(found) == ("bundled samples, not the official data." if told else "")
+    assert meaning(found, TOYS) == ("bundled samples, not the official data." if told else "")
 
 
-def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm(tasks):
+def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm():
     found = summary(toy_say=part({"Acc": metric(33.0)}, passed=1, wrong=1, broken=4), toy_wide=part(WIDE))
-    lines = list(end_screen(found))
+    lines = list(end_screen(found, TOYS))
     assert lines[:2] == ["toy.say: 6 planned · 1 passed · 1 wrong · 4 broken · 0 missing", ""]
     assert lines[-3].split() == ["toy.say", "6", "1", "4"]
     assert "    4 of 6 cases are broken (toy.say)" in lines
@@ -234,10 +237,10 @@ OFFICIAL = {"official": True, "samples": 6, "left_out": []}
     ],
     ids=["whole", "mostly broken", "a part", "bundled"],
 )
-def test_a_row_that_may_be_compared_stands_among_the_published_ones_else_apart(tasks, monkeypatch, found, is_one):
-    assert is_comparable(found, known_tasks()["toy.say"]) is is_one
-    monkeypatch.setattr(Toy, "published_rows", lambda self: [{"edition": "2025", "model": "best", "Acc": 90.0}])
-    page = leaderboard(found)
+def test_a_row_that_may_be_compared_stands_among_the_published_ones_else_apart(found, is_one):
+    assert is_comparable(found, TOY) is is_one
+    row = {"edition": "2025", "model": "best", "Acc": 90.0}
+    page = leaderboard(found, Registry([toy(published=Published(dialects=("native",), rows=[row]))]))
     before, _, after = page.partition("### This run (not comparable with the published rows)")
     assert ("**m (this run)**" in before, "**m (this run)**" in after) == (is_one, not is_one)
     row = next(line for line in page.splitlines() if "(this run)" in line)
@@ -252,8 +255,8 @@ def test_a_score_over_several_tasks_tells_those_that_ran_from_those_that_did_not
     )
 
 
-def test_a_reason_that_holds_for_some_tasks_names_them(tasks):
-    told = list(end_screen(summary(toy_say=part({"Acc": metric(1.0)}, missing=1), toy_wide=part(WIDE))))
+def test_a_reason_that_holds_for_some_tasks_names_them():
+    told = list(end_screen(summary(toy_say=part({"Acc": metric(1.0)}, missing=1), toy_wide=part(WIDE)), TOYS))
     assert "    not every sample was run (toy.say)" in told
     assert "    bundled samples instead of the official data" in told
 
@@ -264,7 +267,7 @@ def test_combined_figures_wrap_below_themselves():
         "reasoning": {"value": None, "missing": (names := [f"task_{number}" for number in range(9)])},
     }
     scores["reasoning"]["without_figure"] = names
-    lines = list(combined({"run": {}, "tasks": {}, "capabilities": {"Apple MMAU": {"capabilities": scores}}}))
+    lines = list(combined({"run": {}, "tasks": {}, "capabilities": {"Apple MMAU": {"capabilities": scores}}}, TOYS))
     assert lines[:2] == ["Apple MMAU, capabilities", "    planning                           41.25"]
     assert max(map(len, lines)) <= 80 and lines[3].startswith(" " * 39)
 
@@ -275,7 +278,9 @@ def test_keywords_have_shares_with_wilsons_interval_and_reasons_are_counted(tmp_
         f"s{number}": ["all", "low" if number < 6 else "high", *(["rare"] if number < 2 else [])]
         for number in range(12)
     }
-    lines = list(by_keyword(load_run(made(tmp_path / "run", ends, tags=tags, labels={"s9": ["wrong_tool"]}))))
+    lines = list(
+        by_keyword(load_run(made(tmp_path / "run", ends, tags=tags, labels={"s9": ["wrong_tool"]}), tasks=TASKS))
+    )
     assert lines == [
         "t",
         "    why not passed: Wrong tool 1, Other 8, Model endpoint 1",
@@ -291,9 +296,11 @@ def test_samples_of_a_session_count_less_and_its_name_is_no_keyword(tmp_path):
     groups = {name: f"session{int(name[1:]) // 4}" for name in ends}
     tags = {name: [groups[name], "early" if int(name[1:]) < 8 else "late"] for name in ends}
     alone = list(
-        by_keyword(load_run(made(tmp_path / "alone", ends, tags={name: [tag[1]] for name, tag in tags.items()})))
+        by_keyword(
+            load_run(made(tmp_path / "alone", ends, tags={name: [tag[1]] for name, tag in tags.items()}), tasks=TASKS)
+        )
     )
-    together = list(by_keyword(load_run(made(tmp_path / "together", ends, tags=tags, groups=groups))))
+    together = list(by_keyword(load_run(made(tmp_path / "together", ends, tags=tags, groups=groups), tasks=TASKS)))
     assert not any("session" in line for line in together)
     assert (
         [line.split()[:3] for line in alone[3:4]]
@@ -377,19 +384,19 @@ def over_attempts():
     return {"pass": {"pass@k": tries, "pass^k": {"1": metric(50.0, 40.0, 60.0, n=4), "2": metric(None, n=0)}}}
 
 
-def test_attempts_have_a_line_each_with_intervals(tasks):
-    text = "\n".join(end_screen(summary(toy_say=part({"Acc": metric(50.0)}, **over_attempts()))))
+def test_attempts_have_a_line_each_with_intervals():
+    text = "\n".join(end_screen(summary(toy_say=part({"Acc": metric(50.0)}, **over_attempts())), TOYS))
     assert (
         "    attempts  pass@k       95 %  pass^k       95 %  n\n"
         "           1   50.00  40.0–60.0   50.00  40.0–60.0  4\n"
         "           2   75.00  65.0–85.0       –             4\n"
     ) in text
-    assert "attempts" not in "\n".join(end_screen(summary(toy_say=part({"Acc": metric(50.0)}))))
+    assert "attempts" not in "\n".join(end_screen(summary(toy_say=part({"Acc": metric(50.0)})), TOYS))
 
 
-def test_the_short_form_has_the_most_attempts(tasks, monkeypatch):
+def test_the_short_form_has_the_most_attempts(monkeypatch):
     monkeypatch.setattr(terminal_module, "FEW", 1)
     told = summary(toy_say=part({"Acc": metric(50.0)}, **over_attempts()), toy_wide=part(WIDE))
-    lines = list(end_screen(told))
+    lines = list(end_screen(told, TOYS))
     assert "toy.say   2   75.00  65.0–85.0       –        4" in lines
     assert sum("pass@k" in line for line in lines) == 1

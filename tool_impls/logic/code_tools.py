@@ -22,8 +22,7 @@ from typing import Any
 
 from agentgauge import sandbox
 from agentgauge.core.errors import ToolError
-from agentgauge.core.files import write_whole
-from agentgauge.core.index import cache_folder
+from agentgauge.core.files import cache_folder, write_whole
 from agentgauge.sandbox.paths import package_folders
 from tool_impls import base
 from tool_impls.bounds import PLOT_PIXELS, opened_picture
@@ -236,7 +235,7 @@ def _font_list(unsafe: bool) -> dict[str, str] | None:
     matplotlib lists the fonts of the system when it finds no list, which takes seconds. The list is made once for the
     fonts that there are, inside the sandbox (so that it names what is visible there), and kept in the user's cache.
     """
-    kept = cache_folder().parent / f"matplotlib-fonts-{version('matplotlib')}-{_fonts_digest()}.json"
+    kept = cache_folder() / f"matplotlib-fonts-{version('matplotlib')}-{_fonts_digest()}.json"
     made: dict[str, Any] = {}
     with suppress(OSError):  # it is not made yet, or in a home that is not ours
         made = parsed(kept.read_text("utf-8"))

@@ -22,8 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from agentgauge.core.announcement import own_version
-from agentgauge.core.files import OwnFolder
-from agentgauge.core.index import cache_folder
+from agentgauge.core.files import OwnFolder, cache_folder
 from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.redaction import redact, register, register_environment
 from agentgauge.run.coordination.stopping import StopFile
@@ -128,7 +127,7 @@ def unpack(archive: bytes, target: Path) -> None:
 
 def _unpacked(archive: bytes) -> Path:
     """The folder of what came with a shard: unpacked once on each machine, in the user's cache folder."""
-    target = cache_folder().parent / "launch-data" / sha256(archive).hexdigest()[:16]
+    target = cache_folder() / "launch-data" / sha256(archive).hexdigest()[:16]
     if not target.is_dir():
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with TemporaryDirectory(dir=target.parent) as scratch:

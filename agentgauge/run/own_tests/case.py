@@ -189,7 +189,7 @@ class OwnCases:
 
 def planned_outside(test: Planned, worker: int) -> Planned:
     """The case of a worker's requests outside any test. ``test``: one of its tests, with tools if one has them."""
-    return replace(test, row=Row(OUTSIDE, (), 0, 0, 0), attempt=worker + 1)
+    return replace(test, row=Row(OUTSIDE, (), 0), attempt=worker + 1)
 
 
 def _in_task() -> bool:

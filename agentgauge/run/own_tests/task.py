@@ -29,7 +29,7 @@ class OwnTestsData(DataSource):
         """The tests that the run in ``root`` has planned."""
         folder = RunFolder(root)
         names = [sample for task, sample, _ in folder.plan() if task == self._task] if folder.has_plan else []
-        rows = [Row(name, (), 0, 0, position) for position, name in enumerate(names)]
+        rows = [Row(name, (), position) for position, name in enumerate(names)]
         return Index(root, folder.path / "planned.json", "the tests of the run", tuple(rows))
 
     def load(self, index: Index, row: Row, task: str) -> Sample:

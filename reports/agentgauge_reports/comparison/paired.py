@@ -291,7 +291,7 @@ def pair(
     formula = task.metrics(scoring)
     groups = [scores[0][sample].group for sample in common]
     apart = (case for run in runs for sample, (case, *_) in run.items() if sample not in both)
-    lacking = {*incomplete, *(task.data.group_of(Row(case.sample, case.tags, 0, 0, 0)) for case in apart)}
+    lacking = {*incomplete, *(task.data.group_of(Row(case.sample, case.tags, 0)) for case in apart)}
     shares = [[_share(run[sample]) for sample in common] for run in runs]
     values = [
         formula.units(

@@ -13,13 +13,11 @@ from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs, open_beneath
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Usage
 from agentgauge.store import RunFolder
 from tests.model.fault_server import FaultServer
 from tests.plugin.project import Project, python
-from tests.plugin.toy import Toy
-from tests.reports.runs import PNG, record, write_run
+from tests.reports.runs import PNG, TASKS, record, write_run
 from tests.reports.view.viewer import held_up, served
 
 
@@ -27,16 +25,14 @@ from tests.reports.view.viewer import held_up, served
 def root(tmp_path_factory) -> Path:
     """Runs, and around them what nobody may read."""
     root = tmp_path_factory.mktemp("view") / "runs"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(known_tasks(), Toy.name, Toy())
-        drawn = [{"type": "image", "content": "{RUN}/files/toy.say/s0-a1/0001.png"}]
-        events = [Event("tool", "Draw", 0, 1.5, {"arguments": {}, "result": drawn})]
-        for name in ("one", "deep/two"):
-            write_run(root / name, [record(0, events=events), record(1, passed=False)])
-            about = json.loads((root / name / "run.json").read_text())
-            about |= {"started": 900.0, "finished": 960.0, "planned": 2}
-            about.setdefault("settings", {})["model"] = {"name": "m"}
-            (root / name / "run.json").write_text(json.dumps(about))
+    drawn = [{"type": "image", "content": "{RUN}/files/toy.say/s0-a1/0001.png"}]
+    events = [Event("tool", "Draw", 0, 1.5, {"arguments": {}, "result": drawn})]
+    for name in ("one", "deep/two"):
+        write_run(root / name, [record(0, events=events), record(1, passed=False)])
+        about = json.loads((root / name / "run.json").read_text())
+        about |= {"started": 900.0, "finished": 960.0, "planned": 2}
+        about.setdefault("settings", {})["model"] = {"name": "m"}
+        (root / name / "run.json").write_text(json.dumps(about))
     place = root / "one" / "files" / "toy.say" / "s0-a1"
     place.mkdir(parents=True)
     (place / "0001.png").write_bytes(PNG)
@@ -196,9 +192,9 @@ def test_a_run_that_was_killed_is_told_from_one_that_goes_on(tmp_path):
     about = {"started": 5.0, "finished": None, "planned": 1, "settings": {"model": {"name": "m"}}}
     (folder / "run.json").write_text(json.dumps(about))
     (folder / "lock").write_text(json.dumps({"pid": 2**22 + 1, "host": os.uname().nodename}))
-    assert Runs(tmp_path / "runs").entry("one")["state"] == "stopped"
+    assert Runs(tmp_path / "runs", TASKS).entry("one")["state"] == "stopped"
     (folder / "lock").write_text(json.dumps({"pid": os.getpid(), "host": os.uname().nodename}))
-    assert Runs(tmp_path / "runs").entry("one")["state"] == "running"
+    assert Runs(tmp_path / "runs", TASKS).entry("one")["state"] == "running"
 
 
 ABOUT = {"started": 5.0, "finished": 9.0, "planned": 1, "settings": {"model": {"name": "m"}}}
@@ -222,7 +218,7 @@ def test_a_run_that_cannot_be_read_is_listed_with_the_reason(tmp_path, text):
     (tmp_path / "bad" / "run.json").write_text(text)
     (tmp_path / "good").mkdir()
     (tmp_path / "good" / "run.json").write_text(json.dumps(ABOUT | {"started": float("nan"), "planned": 3}))
-    good, bad = sorted(Runs(tmp_path).list(), key=lambda entry: -len(entry["name"]))
+    good, bad = sorted(Runs(tmp_path, TASKS).list(), key=lambda entry: -len(entry["name"]))
     assert bad["name"] == "bad" and (bad["problem"] or bad["planned"] == 0)
     assert good["started"] is None and good["planned"] == 3
     json.dumps([good, bad], allow_nan=False)
@@ -252,18 +248,18 @@ def test_runs_stand_in_the_order_in_which_they_began(tmp_path):
     for name, started in (("late", 100.0), ("early", 1.0), ("between", 50.0)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text(json.dumps(ABOUT | {"started": started}))
-    assert [entry["name"] for entry in Runs(tmp_path).list()] == ["late", "between", "early"]
+    assert [entry["name"] for entry in Runs(tmp_path, TASKS).list()] == ["late", "between", "early"]
 
 
 def test_a_runs_own_folder_shows_that_run_alone(root):
-    runs = Runs(root / "one")
+    runs = Runs(root / "one", TASKS)
     assert runs.names() == ["one"] and runs.find("one/report.html") == ("one", "report.html")
     assert runs.find("deep/two/report.html") is None
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(UsageProblem, match="is not a folder; name a folder of runs"):
-        Runs(tmp_path / "none")
+        Runs(tmp_path / "none", TASKS)
     for arguments in (("none",), (".", "--port", "70000")):
         told = python("-m", "agentgauge.cli.main", "view", *arguments, cwd=tmp_path)
         assert told.status == 4 and len(told.output.splitlines()) == 1

@@ -8,11 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.model.fault_server import FaultServer
 from tests.plugin.project import Project
-from tests.plugin.toy import Toy
 from tests.reports.browsers import faults
 from tests.reports.runs import record, write_run
 from tests.reports.view.viewer import held_up, served
@@ -60,8 +58,7 @@ def test_figures_move_in_two_browsers_and_a_finished_run_stays(browser, tmp_path
 
 
 @pytest.fixture
-def view(tmp_path, monkeypatch):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+def view(tmp_path):
     events = [Event("model", "m", 0, 0, {"messages": [{"role": "user", "content": HOSTILE}], "reply": HOSTILE})]
     for name in ("one", "two"):
         run = write_run(tmp_path / "runs" / name, [record(0, events=events), record(1, passed=False)])

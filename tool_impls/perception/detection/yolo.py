@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolUnavailable
-from agentgauge.core.files import OwnFolder
-from agentgauge.core.index import cache_folder
+from agentgauge.core.files import OwnFolder, cache_folder
 from agentgauge.core.pictures import flattened
 from tool_impls import devices
 from tool_impls.arguments import Box
@@ -181,7 +180,7 @@ def _fetch(name: str) -> Path:
     """A checkpoint by its name, from the releases of ultralytics, kept in the user's cache folder."""
     from ultralytics.utils.downloads import attempt_download_asset
 
-    cache = cache_folder().with_name("ultralytics")
+    cache = cache_folder() / "ultralytics"
     cache.mkdir(parents=True, exist_ok=True)
     try:
         file = Path(attempt_download_asset(cache / Path(name).name))
