@@ -13,13 +13,13 @@ from agentgauge.cli.main import main
 from agentgauge.core.types import Json, Sample
 from bench_gta.atomic import data
 from bench_gta.atomic.files import write_predictions
-from bench_gta.atomic.task import EndToEnd, StepByStep
+from bench_gta.atomic.task import E2E, STEP
 from tests.plugin.project import run_gta, summary
 
 pytestmark = pytest.mark.slow
 
 Write = Callable[..., Path]
-MODES = {"step": StepByStep(), "e2e": EndToEnd()}
+MODES = {"step": STEP, "e2e": E2E}
 PART = "[10] or [28] or [31] or [33]"  # samples whose tools load nothing heavy
 
 

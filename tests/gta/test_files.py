@@ -18,14 +18,14 @@ from agentgauge.core.errors import DataProblem, ToolError
 from agentgauge.core.placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.tools import Tool, ToolOutput
-from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Transcript
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Scoring, Transcript
 from agentgauge.model.presets import resolve
 from agentgauge.model.wire import read_reply
 from agentgauge.store.jsonl import encoded_line
 from bench_gta.atomic.files import prediction_files
 from bench_gta.atomic.fixes import e2e_stop, step_stop
-from bench_gta.atomic.task import EndToEnd, StepByStep
-from bench_gta.workflow.task import Workflow
+from bench_gta.atomic.task import E2E, STEP
+from bench_gta.workflow.task import WORKFLOW
 
 Write = Callable[..., Path]
 
@@ -59,6 +59,11 @@ def entry(dialogs: list[Any]) -> dict[str, Any]:
     return {"gold": turns, "prediction": turns, "origin_prompt": [], "steps": []}
 
 
+def score_steps(samples: Path, predictions: Path, *, scoring: Scoring) -> Any:
+    assert STEP.files
+    return STEP.files.score(samples, predictions, scoring=scoring, similarity="trigram")
+
+
 EMPTY: dict[str, Any] = {"gold": [], "prediction": []}
 
 
@@ -87,7 +92,7 @@ def test_what_is_refused(content: Any, told: str, write: Write, tmp_path: Path) 
     file = tmp_path / "p.json"
     file.write_text(content if isinstance(content, str) else json.dumps(content))
     with pytest.raises(DataProblem, match=told):
-        StepByStep().score_files(write(), file, scoring="parity", similarity="trigram")
+        score_steps(write(), file, scoring="parity")
 
 
 def written(folder: Path, samples: dict[str, Any], order: Callable[[list[str]], list[str]], parts: int = 1) -> Path:
@@ -120,7 +125,7 @@ ORDERS: dict[str, Callable[[list[str]], list[str]]] = {
 @pytest.mark.parametrize("parts", [1, 2])
 def test_keys_in_any_order(order: str, parts: int, write: Write, samples: dict[str, Any], tmp_path: Path) -> None:
     file = written(tmp_path, many(samples), ORDERS[order], parts)
-    result = StepByStep().score_files(write(many(samples)), file, scoring="parity", similarity="trigram")
+    result = score_steps(write(many(samples)), file, scoring="parity")
     columns = {name: result["columns"][name] for name in ("InstAcc", "ToolAcc", "ArgAcc")}
     assert columns == {"InstAcc": 100, "ToolAcc": 100, "ArgAcc": 100}
     # "It is $42." does not satisfy its own white list: "$" is no word character
@@ -140,7 +145,7 @@ def test_files_of_unequal_length(
     ordered = {key: samples[key] for key in ("5", "9", "3")}
     file = written(tmp_path, dict(list(ordered.items())[:predicted]), list)
     root = write(dict(list(ordered.items())[:known]))
-    result = StepByStep().score_files(root, file, scoring="parity", similarity="trigram")
+    result = score_steps(root, file, scoring="parity")
     assert [sample["id"] for sample in result["samples"]] == scored
     assert result["columns"]["InstAcc"] == 100
     said = f"{file} holds {predicted} predictions and {root} {known} samples"
@@ -149,7 +154,7 @@ def test_files_of_unequal_length(
     assert main(command) == 0 and f"  {result['remarks'][0]}\n" in capsys.readouterr().out
     assert main([*command, "--json"]) == 0 and json.loads(capsys.readouterr().out)["remarks"] == result["remarks"]
     with pytest.raises(DataProblem, match=f"{said}; strict scoring needs both complete"):
-        StepByStep().score_files(root, file, scoring="strict", similarity="trigram")
+        score_steps(root, file, scoring="strict")
 
 
 def test_the_result_names_the_evaluators_keys_and_the_columns(
@@ -159,7 +164,7 @@ def test_the_result_names_the_evaluators_keys_and_the_columns(
     file.write_text(
         json.dumps({str(number): entry(sample["dialogs"]) for number, sample in enumerate(samples.values())})
     )
-    result = StepByStep().score_files(write(), file, scoring="parity", similarity="trigram")
+    result = score_steps(write(), file, scoring="parity")
     assert list(result) == ["metrics", "columns", "samples"]
     assert list(result["metrics"]) == [
         "inst_align",
@@ -180,7 +185,7 @@ def test_the_result_names_the_evaluators_keys_and_the_columns(
 
 
 SPEC = resolve("m", url=None, config=Config(models={"m": ModelTable(model="m", url="http://host/v1")}), need_key=False)
-TASKS: list[Task] = [StepByStep(), EndToEnd(), Workflow()]
+TASKS = [STEP, E2E, WORKFLOW]
 
 
 class Model:
@@ -282,7 +287,7 @@ def test_no_reply_breaks_a_case(task: Task, dialect: str, tmp_path: Path) -> Non
         try:
             output = with_placeholders(asyncio.run(task.run(case)), {str(sample.root): ROOT_TOKEN, str(run): RUN_TOKEN})
             scores = [task.score(sample, output, scoring, "trigram") for scoring in ("parity", "strict")]
-            task.artifacts(output, scores[0], "parity")
+            task.shown.artifacts(output, scores[0], "parity")
             transcript = Transcript(output, tuple(case.events))
             encoded_line(Record(task.name, sample.id, 1, "", "wrong", transcript, scores[0]))
         except Exception as error:
@@ -326,13 +331,15 @@ def test_the_published_evaluator_stops_where_there_is_no_record(prediction: list
 
 @pytest.mark.parametrize(
     ("task", "prediction"),
-    [(StepByStep(), [record("null", type="ARGS_ERROR")]), (EndToEnd(), [[]])],
+    [(STEP, [record("null", type="ARGS_ERROR")]), (E2E, [[]])],
 )
 def test_a_file_of_predictions_tells_where_the_published_code_stops(
-    task: Any, prediction: list[Any], samples: dict[str, Any], write: Callable[..., Path], tmp_path: Path
+    task: Task, prediction: list[Any], samples: dict[str, Any], write: Callable[..., Path], tmp_path: Path
 ) -> None:
     gold = [record({"image": "a.png"})]
-    entry = {"prediction": prediction, "gold": gold if isinstance(task, StepByStep) else [gold]}
+    entry = {"prediction": prediction, "gold": gold if task is STEP else [gold]}
     (tmp_path / "p.json").write_text(json.dumps({"0": entry}))
-    result = task.score_files(write({"7": samples["5"]}), tmp_path / "p.json", scoring="parity", similarity="trigram")
+    assert task.files
+    samples_file = write({"7": samples["5"]})
+    result = task.files.score(samples_file, tmp_path / "p.json", scoring="parity", similarity="trigram")
     assert [stop["sample"] for stop in result["stops"]] == ["7"]

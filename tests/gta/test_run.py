@@ -22,10 +22,10 @@ from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample
 from bench_gta.atomic import data
 from bench_gta.atomic.fixes import PARITY
-from bench_gta.atomic.oracle import right_answer
+from bench_gta.atomic.oracle import answer_e2e, right_answer
 from bench_gta.atomic.prompts import Prompts
 from bench_gta.atomic.score import matches
-from bench_gta.atomic.task import TASKS, EndToEnd, StepByStep
+from bench_gta.atomic.task import E2E, STEP, TASKS
 
 Write = Callable[..., Path]
 
@@ -93,18 +93,19 @@ def solve(task: Task, sample: Sample, model: Model, run: Path, dialect: str = "n
 def test_the_oracle_passes(task: Task, id: str, dialect: str, write: Write, tmp_path: Path) -> None:
     """The only exception: gold arguments that name a picture which only the gold run had cannot come out the same."""
     root = write()
-    if isinstance(task, StepByStep):  # here the gold path has to exist
+    if task is STEP:  # here the gold path has to exist
         (root / "image" / "framed.png").touch()
     sample = load(root, id, task.name)
 
     def oracle(request: ChatRequest) -> ChatReply:
-        reply = task.oracle(sample, request)
+        assert task.oracle
+        reply = task.oracle(sample, request, one_call=False)
         return reply if dialect == "native" else render_reply(format_of(dialect), reply)
 
     output = solve(task, sample, Model(oracle), tmp_path / "run", dialect)
     score = task.score(sample, output, "parity", "trigram")
     assert score.passed, score.explanation
-    if isinstance(task, StepByStep):
+    if task is STEP:
         assert score.values["arg"] == score.values["gold_tool"]
     assert score.values["tool_call_error"] == 0
     assert str(tmp_path) not in str(output)
@@ -112,8 +113,8 @@ def test_the_oracle_passes(task: Task, id: str, dialect: str, write: Write, tmp_
 
 def test_the_oracle_goes_on_with_the_picture_that_the_real_tool_made(write: Write, tmp_path: Path) -> None:
     sample = load(write(), "9", "gta_atomic.e2e")
-    task, box = EndToEnd(), Box()
-    solve(task, sample, Model(lambda request: task.oracle(sample, request)), tmp_path / "run", box=box)
+    box = Box()
+    solve(E2E, sample, Model(lambda request: answer_e2e(sample, request)), tmp_path / "run", box=box)
     assert [call["image"] for _, call in box.calls] == [f"{sample.root}/image/a.png", f"{tmp_path}/run/files/1.png"]
 
 
@@ -137,7 +138,7 @@ def test_the_oracle_finds_a_text_that_satisfies_the_lists(whitelist: Any, blackl
 def test_native_step_by_step_shows_the_gold_as_tool_messages(write: Write, tmp_path: Path) -> None:
     sample = load(write(), "3")
     model = Model(lambda request: ChatReply("It is x$42."))
-    solve(StepByStep(), sample, model, tmp_path)
+    solve(STEP, sample, model, tmp_path)
     texts, last = Prompts(), model.requests[-1]
     assert [tool["function"]["name"] for tool in last.tools] == ["OCR", "Calculator"]
     assert [message["role"] for message in last.messages] == [
@@ -158,7 +159,7 @@ def test_native_step_by_step_shows_the_gold_as_tool_messages(write: Write, tmp_p
 def test_of_parallel_calls_the_first_counts_step_by_step(write: Write, tmp_path: Path) -> None:
     sample = load(write(), "3")
     both = ChatReply(tool_calls=(ToolCall("Calculator", '{"expression": "1"}'), ToolCall("OCR", "{}")))
-    output = solve(StepByStep(), sample, Model(lambda request: both), tmp_path)
+    output = solve(STEP, sample, Model(lambda request: both), tmp_path)
     assert [record["tool_calls"][0]["function"]["name"] for record in output["prediction"]] == ["Calculator"] * 3
     assert [len(record["tool_calls"]) for record in output["prediction"]] == [1] * 3
 
@@ -166,7 +167,7 @@ def test_of_parallel_calls_the_first_counts_step_by_step(write: Write, tmp_path:
 def test_the_tool_server_describes_the_tools_end_to_end(write: Write, tmp_path: Path) -> None:
     described = {"OCR": Tool("OCR", "The server's words.")}
     model = Model(lambda request: ChatReply("42"))
-    solve(EndToEnd(), load(write(), "3", "gta_atomic.e2e"), model, tmp_path, box=Box(described))
+    solve(E2E, load(write(), "3", "gta_atomic.e2e"), model, tmp_path, box=Box(described))
     assert [tool["function"]["description"] for tool in model.requests[0].tools] == [
         "The server's words.",
         "Works out.",
@@ -183,14 +184,14 @@ def test_an_input_that_only_the_tool_server_offers_reaches_the_tool(write: Write
     arguments = {"image": f"{sample.root}/image/a.png", "bbox": "1 1 2 2", "output_dir": "made", "filename": "b"}
     replies = iter([ChatReply(tool_calls=(ToolCall("DrawBox", json.dumps(arguments)),)), ChatReply("Done.")])
     box = Box({"DrawBox": SERVED})
-    output = solve(EndToEnd(), sample, Model(lambda request: next(replies)), tmp_path, box=box)
+    output = solve(E2E, sample, Model(lambda request: next(replies)), tmp_path, box=box)
     assert box.calls == [("DrawBox", arguments)]
     assert "error" not in output["prediction"][0][0]
 
 
 def test_a_model_that_never_ends_is_stopped_after_ten_turns(write: Write, tmp_path: Path) -> None:
     model = Model(lambda request: ChatReply(tool_calls=(ToolCall("Calculator", '{"expression": "1"}'),)))
-    output = solve(EndToEnd(), load(write(), "3", "gta_atomic.e2e"), model, tmp_path)
+    output = solve(E2E, load(write(), "3", "gta_atomic.e2e"), model, tmp_path)
     assert len(model.requests) == 10
     assert model.requests[-1].messages[-1]["content"] == Prompts().force_stop
     assert output["prediction"][0][-1]["role"] == "tool"
@@ -203,7 +204,7 @@ def test_a_tool_fault_is_not_the_models_doing(write: Write, tmp_path: Path) -> N
 
     model = Model(lambda request: ChatReply(tool_calls=(ToolCall("Calculator", '{"expression": "1"}'),)))
     with pytest.raises(ToolFault, match="gone"):
-        solve(EndToEnd(), load(write(), "3", "gta_atomic.e2e"), model, tmp_path, box=Dead())
+        solve(E2E, load(write(), "3", "gta_atomic.e2e"), model, tmp_path, box=Dead())
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)

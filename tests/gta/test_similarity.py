@@ -18,15 +18,14 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.services import Service
 from bench_gta import similarity as module
-from bench_gta.atomic.task import StepByStep
-from bench_gta.similarity import MPNET_VARIABLE, SimilarityFault, comparable, remote, set_up, similarity
+from bench_gta.similarity import MPNET_VARIABLE, SimilarityFault, TextSimilarity, remote, set_up, similarity
 from bench_gta.similarity_server import make_app
 from tests.packages import absent, present
 from tests.tools.servers import web_server
 
 
 def test_only_the_published_model_is_comparable() -> None:
-    assert [name for name in ("trigram", "minilm", "mpnet") if comparable(name)] == ["mpnet"]
+    assert [name for name in ("trigram", "minilm", "mpnet") if TextSimilarity().comparable(name)] == ["mpnet"]
 
 
 def test_an_unknown_backend_is_told() -> None:
@@ -54,10 +53,10 @@ def test_official_data_uses_the_published_model_where_it_is_set_up(
 ) -> None:
     present(monkeypatch, "sentence_transformers")
     monkeypatch.delenv(MPNET_VARIABLE, raising=False)
-    task = StepByStep()
-    assert task.default_similarity(official=True) == "trigram"
+    default = TextSimilarity().default
+    assert default(official=True) == "trigram"
     monkeypatch.setenv(MPNET_VARIABLE, str(tmp_path))
-    assert (task.default_similarity(official=True), task.default_similarity(official=False)) == ("mpnet", "trigram")
+    assert (default(official=True), default(official=False)) == ("mpnet", "trigram")
     assert set_up("mpnet")
 
 

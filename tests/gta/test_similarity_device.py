@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolFault, UsageProblem
-from bench_gta.atomic.task import StepByStep
-from bench_gta.similarity import DEVICE_VARIABLE, KEPT, Together, chosen_device, shown_device
+from bench_gta.similarity import DEVICE_VARIABLE, KEPT, TextSimilarity, Together, chosen_device
 from tests.packages import present
 from tool_impls import devices
 
@@ -38,8 +37,7 @@ def test_the_server_takes_the_device_of_the_environment(
     monkeypatch.setenv(DEVICE_VARIABLE, wanted)
     monkeypatch.setattr(devices, "has_gpu", lambda: bool(there))
     monkeypatch.setattr(devices, "gpus", lambda: there)
-    assert (shown_device(backend), chosen_device(backend)) == (shown, chosen)
-    assert StepByStep().similarity_device(backend) == shown
+    assert (TextSimilarity().device(backend), chosen_device(backend)) == (shown, chosen)
 
 
 @pytest.mark.parametrize(

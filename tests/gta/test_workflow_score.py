@@ -17,17 +17,17 @@ from agentgauge.core.types import Metric, Score, Scoring
 from bench_gta.workflow.judge import scored
 from bench_gta.workflow.metrics import (
     COLUMNS,
-    FORMULA,
     SENSITIVITY,
+    Thresholds,
     calls_of,
     harness_rows,
     sensitivity,
     values_of,
 )
 from bench_gta.workflow.prompts import LeafVerdict, Unreadable, median, read_reply
-from bench_gta.workflow.score import Thresholds, failed, page, score_output
+from bench_gta.workflow.score import failed, page, score_output
 from bench_gta.workflow.score_files import make_judge, score_predictions
-from bench_gta.workflow.task import Workflow
+from bench_gta.workflow.task import WORKFLOW
 from bench_gta.workflow.trace import compress
 from bench_gta.workflow.tree import aggregate, parse
 
@@ -151,7 +151,7 @@ def test_the_page_shows_the_scores_of_the_run(scoring: Scoring, shown: str) -> N
         "everything": scoring == "strict",
         "leaves": [{"id": "x", "replies": [fenced], "cached": 0} for _ in range(3)],
     }
-    (tree, file) = Workflow().artifacts(output(0, 0, 0, judged=judged), None, scoring)
+    (tree, file) = WORKFLOW.shown.artifacts(output(0, 0, 0, judged=judged), None, scoring)
     assert shown in tree.html and file.name == "a.pdf"
 
 
@@ -163,7 +163,7 @@ def task(
 
 
 def table(scores: list[Score]) -> dict[str, Metric]:
-    return estimate(scores, FORMULA)
+    return estimate(scores, WORKFLOW.metrics("parity"))
 
 
 RUN = [

@@ -25,7 +25,7 @@ from bench_gta.atomic.metrics import e2e_metrics, step_metrics
 from bench_gta.atomic.prompts import Prompts
 from bench_gta.atomic.run import run_e2e, run_step
 from bench_gta.atomic.score import e2e_values, score_answer, step_values
-from bench_gta.atomic.task import EndToEnd, StepByStep
+from bench_gta.atomic.task import E2E, STEP
 from bench_gta.similarity import cosine, similarity, trigram_vector
 from tests.every import every
 from tests.parity.golden import cases, close, listed, load, needs, parameters, vector
@@ -299,7 +299,7 @@ def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
 @needs("gta_atomic", "messages_step.json", "toolmeta.json")
 def test_score_of_a_step_by_step_run(root: str, prompts: Path) -> None:
     samples = data_set("messages_step.json", root, prompts)
-    task, scores = StepByStep(), []
+    task, scores = STEP, []
     for case in golden("messages_step.json")["samples"]:
         model = ScriptedModel(filled(case["replies"], root))
         sample = samples[case["sample"]]
@@ -334,7 +334,7 @@ def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
 @vector("gta_atomic", "messages_e2e.json", "score")
 @needs("gta_atomic", "messages_e2e.json", "toolmeta.json")
 def test_score_of_an_end_to_end_run(root: str, prompts: Path) -> None:
-    task, values = EndToEnd(), []
+    task, values = E2E, []
     for run in golden("messages_e2e.json")["runs"]:
         output = with_placeholders(play(run, root, prompts)[0], {root: ROOT_TOKEN})
         sample = data_set("messages_e2e.json", root, prompts)[run["sample"]]
@@ -344,7 +344,7 @@ def test_score_of_an_end_to_end_run(root: str, prompts: Path) -> None:
 
 # -- rescore.json
 
-TASKS = {"step": StepByStep(), "e2e": EndToEnd()}
+TASKS = {"step": STEP, "e2e": E2E}
 FORMS = [
     (mode, form) for mode in TASKS for form in golden("rescore.json").get(mode, {}) if form.startswith("prediction")
 ]
@@ -368,7 +368,9 @@ def test_rescoring_original_files(case: tuple[str, str], given: str, tmp_path: P
     for name, part in zip(names, parts, strict=True):
         (predictions / name).write_text(json.dumps(part, ensure_ascii=False, indent=4), encoding="utf-8")
     path = predictions if given == "folder" else predictions / names[0]
-    result = TASKS[mode].score_files(tmp_path / "dataset.json", path, scoring="parity", similarity="trigram")
+    files = TASKS[mode].files
+    assert files
+    result = files.score(tmp_path / "dataset.json", path, scoring="parity", similarity="trigram")
     same_figures(result["metrics"], golden("rescore.json")[mode]["expected"])
     entries = sum(len(part) for part in parts)
     assert [sample["id"] for sample in result["samples"]] == list(golden("rescore.json")["dataset"])[:entries]

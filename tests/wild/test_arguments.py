@@ -36,8 +36,8 @@ from bench_wild.fixes import PARITY, STRICT, Fix
 from bench_wild.oracle import answers, play
 from bench_wild.prompts import RELEASES
 from bench_wild.score import score_soft, score_task
+from bench_wild.source import WildData
 from bench_wild.steps import LoggedCall
-from bench_wild.task import WildData
 from tests.wild.scoring import ANSWER, call, run, session
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.capabilities import Breakdown
+from agentgauge.core.presentation import Breakdown
 from agentgauge.core.types import Score
 from bench_wild.evaluator2025 import CallsReply, judge_softly, signature, wrong_types
 from bench_wild.labels import (

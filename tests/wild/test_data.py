@@ -30,7 +30,7 @@ from bench_wild.data import (
     tags,
 )
 from bench_wild.labels import PSEUDO
-from bench_wild.task import WildData
+from bench_wild.source import WildData
 
 Record = dict[str, Any]
 

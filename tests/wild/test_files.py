@@ -14,10 +14,12 @@ from agentgauge.cli.main import main
 from agentgauge.core.errors import DataProblem
 from bench_wild.data import RecordProblem, build_session
 from bench_wild.files import COLUMNS, RESULTS, row, score_files, write_csv, write_result_lines
+from bench_wild.options import WildOptions
 from bench_wild.score import score_task
 from tests.docs.pages import rows, text
 from tests.wild.scoring import ANSWER, GOLD, TYPES, ask, call, final, node, perfect, record, run, session, tool
 
+EARLIER = WildOptions(evaluator="2025")
 IDS = ("wild_tool_bench_0", "wild_tool_bench_1")
 
 
@@ -49,7 +51,7 @@ def test_what_is_written_can_be_scored(data: Path, tmp_path: Path) -> None:
     assert sent["tools"][1]["function"]["parameters"]["properties"]["rows"] == {"type": "number"}
     for predictions in (out, tmp_path):
         for evaluator in ("2026", "2025"):
-            found = score_files(data, predictions, evaluator=evaluator)  # type: ignore[arg-type]
+            found = score_files(data, predictions, options=WildOptions(evaluator=evaluator))  # type: ignore[arg-type]
             assert (found["metrics"]["Task"], found["metrics"]["Session"], found["stops"], found["left_out"]) == (
                 100,
                 100,
@@ -142,7 +144,7 @@ def test_invalid_sessions_can_be_left_out(tmp_path: Path) -> None:
     write_result_lines(out, results(*IDS), "m")
     with pytest.raises(RecordProblem):
         score_files(file, out)
-    found = score_files(file, out, skip_invalid=True)
+    found = score_files(file, out, options=WildOptions(skip_invalid=True))
     assert (found["left_out"], len(found["samples"]), found["stops"]) == ([IDS[0]], 4, [])
 
 
@@ -181,7 +183,7 @@ def test_predictions_of_the_earlier_release(data: Path, tmp_path: Path) -> None:
         prediction(0, ["no"], predict_label="error"),  # a line of a task that is known is left out
         prediction(3, [[call("list_beds")]], predict_label="error", predict_is_optimal="False"),
     )
-    found = score_files(data, out, evaluator="2025")
+    found = score_files(data, out, options=EARLIER)
     assert [(one["id"], one["passed"], one["labels"]) for one in found["samples"]] == [
         ("wild_tool_bench_0-t1", True, []),
         ("wild_tool_bench_0-t4", False, ["call_function_without_reject"]),
@@ -197,7 +199,7 @@ def test_gold_and_tools_of_a_line_go_before_the_data_s(data: Path, tmp_path: Pat
     line = prediction(
         0, [[("dig", "{}")], ANSWER], answer_list=answers, tools=[{"function": {"name": "dig", "parameters": {}}}]
     )
-    assert score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["metrics"]["Task"] == 100
+    assert score_files(data, lines(tmp_path / "p.jsonl", line), options=EARLIER)["metrics"]["Task"] == 100
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_xlam_1_needs_no_final_answer(
     monkeypatch.chdir(tmp_path)
     Path("xlam").mkdir()
     out = lines(Path(name), prediction(0, [READ], predict_label="error"))
-    assert score_files(data, out, evaluator="2025")["samples"][0]["passed"] == passes
+    assert score_files(data, out, options=EARLIER)["samples"][0]["passed"] == passes
 
 
 NO_REPLY = {"step": 0, "content": None, "tool_calls": None}
@@ -245,7 +247,7 @@ def test_two_published_files_leave_out_what_was_not_answered(
         prediction(3, [[("filter_by_prompt", "{}")]], predict_label="error"),
         prediction(0, ["I will not."], predict_label="error", id=IDS[1]),
     )
-    found = score_files(data, out, evaluator="2025")["metrics"]
+    found = score_files(data, out, options=EARLIER)["metrics"]
     assert (found["Task"], found["Session"]) == (task, session)
 
 
@@ -254,7 +256,7 @@ def test_two_published_files_leave_out_what_was_not_answered(
 )
 def test_calls_that_lack_something_are_wrong_and_not_damaged(data: Path, tmp_path: Path, call: Any) -> None:
     line = {**prediction(0, [READ], predict_label="error"), "predict_result": [{"content": None, "tool_calls": [call]}]}
-    (sample,) = score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["samples"]
+    (sample,) = score_files(data, lines(tmp_path / "p.jsonl", line), options=EARLIER)["samples"]
     assert not sample["passed"]
 
 
@@ -263,13 +265,13 @@ def test_whether_a_path_is_optimal_is_a_text(data: Path, tmp_path: Path, optimal
     """As upstream, whose files say so in a text."""
     replies: list[Any] = [[call("read", bed="B1"), call("read", bed="B2")], [call("plant", bed="B1", rows=3.0)], ANSWER]
     line = prediction(1, replies, predict_is_optimal=optimal)
-    assert score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["metrics"]["Optimal"] == share
+    assert score_files(data, lines(tmp_path / "p.jsonl", line), options=EARLIER)["metrics"]["Optimal"] == share
 
 
 def test_damaged_predictions_are_refused(data: Path, tmp_path: Path) -> None:
     out = lines(tmp_path / "p.jsonl", prediction(0, [READ]), {"id": IDS[0], "idx": 9, "predict_result": []})
     with pytest.raises(DataProblem, match=r"line 2: the prediction has an unknown shape"):
-        score_files(data, out, evaluator="2025")
+        score_files(data, out, options=EARLIER)
 
 
 HALF = "\ud83d"  # of a surrogate pair: JSON can hold it, and UTF-8 cannot

@@ -19,9 +19,10 @@ from agentgauge.model.wire import read_reply
 from bench_wild.data import resolve
 from bench_wild.files import row
 from bench_wild.labels import NOT_EXPECTED
+from bench_wild.options import WildOptions
 from bench_wild.prompts import Release, Sending
 from bench_wild.run import FAILED, run_task
-from bench_wild.task import Wild
+from bench_wild.task import wild
 from tests.wild.test_run import Scripted, sample
 
 BOOK, QUESTION, CHAT = 0, 2, 3
@@ -47,9 +48,9 @@ def run(
 ) -> tuple[Any, Scripted]:
     model = Scripted(*map(received, messages), received({"content": None}))
     case = Case(sample(place), 1, 0, CaseSettings("native", scoring), model, None, Path())
-    output = asyncio.run(run_task(case, Sending(release=release)))
+    output = asyncio.run(run_task(case, sending=Sending(release=release)))
     # any outcome can be scored, explained and written in both releases' layouts
-    score = Wild("en", release).score(sample(place), output, scoring, "")
+    score = wild(WildOptions(evaluator=release)).score(sample(place), output, scoring, "")
     sending, tolerant = Sending(release=release), scoring == "strict"
     json.dumps(row(*resolve(sample(place)), output, score, sending=sending, tolerant=tolerant))
     return output, model

@@ -19,10 +19,12 @@ from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import read_reply
 from bench_wild.data import Session, build_session, sample_id
 from bench_wild.labels import ASK, EMPTY, NOT_EXPECTED
-from bench_wild.oracle import answers, native_reply, play, unreachable
+from bench_wild.options import WildOptions
+from bench_wild.oracle import answers, gold_reply, native_reply, play, unreachable
 from bench_wild.prompts import RELEASES, Sending, convert_tools, opening
 from bench_wild.run import FAILED, run_task, with_inputs
-from bench_wild.task import Wild, WildData
+from bench_wild.source import WildData
+from bench_wild.task import WILD, wild
 from tests.wild.test_data import chinese, earlier, final, node, record, write
 
 
@@ -156,7 +158,7 @@ def test_a_reply_that_stops_upstream() -> None:
     replies = (called(("prepare_to_answer", {})), said("Hm."))
     output = run(sample(3), Scripted(*replies))
     assert output == f"{FAILED}1"
-    score = Wild().score(sample(3), output, "parity", "trigram")
+    score = WILD.score(sample(3), output, "parity", "trigram")
     assert not score.passed and score.labels == ("session_fails",) and score.group == "wild_tool_bench_0"
     result = run(sample(3), Scripted(*replies), scoring="strict")
     assert log(result)[-1]["inference_output"]["error_reason"] == "current step: 1, idx_list is None"
@@ -195,7 +197,7 @@ REST = [called(("bookTable", {"guests": 3})), said("Soup.")]
 def test_a_call_needs_no_id(call: dict[str, Any], scoring: str) -> None:
     model = Scripted(received(content=None, tool_calls=[{**call, "function": MENU}]), *REST)
     result = run(sample(1), model, scoring=scoring)
-    assert Wild().score(sample(1), result, "parity", "").passed
+    assert WILD.score(sample(1), result, "parity", "").passed
     came, answered = model.requests[1].messages[-2:]
     assert answered["tool_call_id"] == came["tool_calls"][0]["id"]
     if scoring == "parity":
@@ -211,11 +213,11 @@ def test_a_call_without_arguments_stops_the_evaluator_and_is_read_under_strict(
     broken = received(content="", tool_calls=[{"id": "c", "type": "function", "function": function}])
     result = run(sample(1), Scripted(broken, *REST))
     assert result["action_name_label"] == "correct"
-    score = Wild().score(sample(1), result, "parity", "")
+    score = WILD.score(sample(1), result, "parity", "")
     assert (score.passed, score.stops) == (False, "TypeError")
     strict = run(sample(1), Scripted(broken, *REST), scoring="strict")
     assert strict["inference_log"]["step_0"]["inference_output"]["tool_calls"][0]["function"]["arguments"] == "{}"
-    assert Wild().score(sample(1), strict, "strict", "").stops == ""
+    assert WILD.score(sample(1), strict, "strict", "").stops == ""
 
 
 def test_arguments_that_are_an_object_stay_one_under_parity() -> None:
@@ -226,7 +228,7 @@ def test_arguments_that_are_an_object_stay_one_under_parity() -> None:
     result = run(sample(1), Scripted(broken, *REST))
     (call,) = result["inference_log"]["step_0"]["inference_output"]["tool_calls"]
     assert call["function"]["arguments"] == {"a": 1}
-    assert Wild().score(sample(1), result, "parity", "").stops == "TypeError"
+    assert WILD.score(sample(1), result, "parity", "").stops == "TypeError"
 
 
 @pytest.mark.parametrize(
@@ -258,7 +260,7 @@ def test_arguments_that_are_an_object_stay_one_under_parity() -> None:
 def test_calls_of_odd_shapes_end_as_in_the_original(calls: Any, outcome: str) -> None:
     reply = received(content=None, tool_calls=calls)
     result = run(sample(1), Scripted(reply))
-    score = Wild().score(sample(1), result, "parity", "")
+    score = WILD.score(sample(1), result, "parity", "")
     assert not score.passed
     if outcome == "session":
         assert isinstance(result, str) and result.startswith(FAILED) and score.stops
@@ -267,7 +269,7 @@ def test_calls_of_odd_shapes_end_as_in_the_original(calls: Any, outcome: str) ->
     assert output["error_reason"].startswith(outcome) and score.stops == (
         "" if "answer_function" in outcome else "KeyError"
     )
-    assert Wild().score(sample(1), run(sample(1), Scripted(reply), scoring="strict"), "strict", "").values
+    assert WILD.score(sample(1), run(sample(1), Scripted(reply), scoring="strict"), "strict", "").values
 
 
 SIGNED = {
@@ -354,12 +356,12 @@ def test_the_gold_is_right(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize("scoring", ["parity", "strict"])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_oracle_is_right_through_the_harness(scoring: Scoring, language: str) -> None:
-    task = Wild(language)
+    task = wild(WildOptions(language=language))
 
     class Oracle(Scripted):
         async def complete(self, request: ChatRequest) -> ChatReply:
             assert request.case is not None
-            return task.oracle(sample(int(request.case.sample[-1]) - 1, chinese(), language), request)
+            return gold_reply(sample(int(request.case.sample[-1]) - 1, chinese(), language), request)
 
     scores = []
     for place in range(4):
@@ -433,7 +435,7 @@ def test_check_names_broken_lines_too(tmp_path: Path) -> None:
 
 
 def test_a_case_is_told_under_its_session() -> None:
-    assert Wild().category(("chat", "fourth", "structure-none", "wild_tool_bench_0")) == "wild_tool_bench_0"
+    assert WILD.shown.category_of(("chat", "fourth", "structure-none", "wild_tool_bench_0")) == "wild_tool_bench_0"
 
 
 QUESTION = {"tool_name": "bookTable", "missing_required_parameters": ["guests"]}
@@ -493,7 +495,7 @@ def test_what_a_model_with_calls_of_its_own_gets(
         tool["function"]["parameters"] = {"type": "object", "properties": {"x": {"type": "int", "default": 1}}}
     model = Scripted(said("Hi."))
     case = Case(sample(3, data), 1, 0, CaseSettings("native", scoring), model, None, Path())
-    asyncio.run(run_task(case, Sending(release=release)))
+    asyncio.run(run_task(case, sending=Sending(release=release)))
     (request,) = model.requests
     assert request.messages[0]["content"].startswith(date)
     assert request.usual.temperature == temperature
@@ -508,13 +510,13 @@ JSON_VALUES = [None, True, 0, 1.5, "", "bookTable", [], ["bookTable"], {}, {"nam
 def test_no_value_in_a_call_breaks_a_case(field: str, scoring: Any) -> None:
     """Names are compared with those of the gold, whatever they are; two that cannot be sorted lose the session."""
     one = sample(0)
-    wild = {release: Wild(evaluator=release) for release in RELEASES}
+    tasks = [wild(WildOptions(evaluator=release)) for release in RELEASES]
     for value in JSON_VALUES:
         for more in (0, 1):
             call: dict[str, Any] = {"id": "c", "type": "function", "function": {"name": "bookTable", "arguments": "{}"}}
             (call["function"] if field in ("name", "arguments") else call)[field] = value
             reply = received(content=None, tool_calls=[call] * (1 + more))
             result = run(one, Scripted(reply, said("Done.")), scoring=scoring)
-            scores = [each.score(one, result, scoring, "") for each in wild.values()]
+            scores = [each.score(one, result, scoring, "") for each in tasks]
             if field == "name" and value != "bookTable":
                 assert not any(score.passed for score in scores)
