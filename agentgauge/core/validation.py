@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
-from agentgauge.core.presentation import BREAKS, FAULTS
+from agentgauge.core.presentation import BREAKS, FAULTS, CombinedScores, Presentation
 from agentgauge.core.published import Leaderboard, Published
-from agentgauge.core.task import DataSource, Task
+from agentgauge.core.task import DataSource, Pictures, PredictionFiles, Prompts, RealTools, Similarity, Task
 from agentgauge.core.task_options import TaskOption
 
 _TEXT = ("name", "data.name", "presentation.benchmark", "presentation.title")
@@ -22,6 +22,16 @@ _TEXTS = (
     *(f"presentation.{name}" for name in ("columns", "counts", "published")),
     "published.dialects",
 )
+_PARTS: Mapping[str, type] = {
+    "presentation": Presentation,
+    "published": Published,
+    "combined": CombinedScores,
+    "prompts": Prompts,
+    "files": PredictionFiles,
+    "tools": RealTools,
+    "similarity": Similarity,
+    "pictures": Pictures,
+}
 _OPTION = re.compile(r"--[a-z0-9]+(-[a-z0-9]+)*")
 
 Made = TypeVar("Made")
@@ -48,7 +58,7 @@ def _check(task: Task) -> None:
         raise _Wrong(f"lacks {', '.join(f'data.{name}' for name in missing)}")
     _check_attributes(task)
     for name, declared in _FUNCTIONS.items():
-        if (own := getattr(task, name)) is not None:
+        if (own := _part(task, name)) is not None:
             _check_call(name, own, declared)
     _check_methods(type(task.data), "data.")
     for name, part in (("tools", task.tools), ("similarity", task.similarity)):
@@ -67,6 +77,14 @@ def _check(task: Task) -> None:
         _check_call(f"the exporter {name}", write, _as_exporter)
 
 
+def _part(task: Task, name: str) -> Any:
+    """``presentation.notes`` of a task, for example; None where it has no presentation."""
+    part: Any = task
+    for word in name.split("."):
+        part = None if part is None else getattr(part, word)
+    return part
+
+
 def _missing(value: object) -> list[str]:
     """Public attributes that the value's classes annotate, and that it has not."""
     annotated = dict.fromkeys(name for base in type(value).__mro__ for name in inspect.get_annotations(base))
@@ -76,11 +94,14 @@ def _missing(value: object) -> list[str]:
 def _check_attributes(task: Task) -> None:
     if not isinstance(task.data, DataSource):
         raise _Wrong(f"has data {task.data!r}; it must be an object of a class that inherits DataSource")
+    for name, kind in _PARTS.items():
+        if not isinstance(value := getattr(task, name), kind | None):
+            raise _Wrong(f"has {name} {value!r}; it must be a {kind.__name__}")
     for name in (*_TEXT, *_TEXTS):
-        *owner, attribute = name.split(".")
-        if (part := getattr(task, owner[0]) if owner else task) is None:
+        owner = name.rpartition(".")[0]
+        if owner and getattr(task, owner) is None:
             continue
-        value = getattr(part, attribute)
+        value = _part(task, name)
         if name in _TEXT and not (isinstance(value, str) and value.strip()):
             raise _Wrong(f"has {name} {value!r}; it must be a string")
         if name in _TEXTS and not _are_texts(value):
@@ -134,7 +155,7 @@ def _parameters(declared: Callable[..., Any]) -> tuple[list[str], list[str]]:
     )
 
 
-# How the functions of a task are called: see ``agentgauge.core.task``.
+# How functions of a task and its parts are called: see ``agentgauge.core.task``, ``presentation`` and ``published``.
 
 
 def _as_exporter(results: object, folder: Path, *, model: str, scoring: str) -> None: ...
@@ -146,25 +167,27 @@ async def _as_run(case: object) -> None: ...
 async def _as_agents(case: object, agent: object) -> None: ...
 
 
-def _as_score(sample: object, output: object, scoring: str, similarity: str) -> None: ...
-
-
-def _as_metrics(scoring: str) -> None: ...
-
-
-def _as_breakdowns(scores: object, scoring: str) -> None: ...
-
-
-def _as_oracle(sample: object, request: object, *, one_call: bool) -> None: ...
-
-
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "run": _as_run,
-    "score": _as_score,
-    "metrics": _as_metrics,
-    "breakdowns": _as_breakdowns,
-    "oracle": _as_oracle,
+    "score": lambda sample, output, scoring, similarity: None,
+    "metrics": lambda scoring: None,
+    "configured": lambda chosen: None,
+    "check_options": lambda root: None,
+    "breakdowns": lambda scores, scoring: None,
+    "oracle": lambda sample, request, *, one_call: None,
     "agents": _as_agents,
+    "presentation.notes": lambda metrics: None,
+    "presentation.doubts": lambda part: None,
+    "presentation.artifacts": lambda output, score, scoring: None,
+    "presentation.category": lambda tags: None,
+    "published.leaderboards": lambda: None,
+    "published.not_comparable": lambda chosen: None,
+    "published.not_official": lambda differences: None,
+    "combined.combine": lambda scores: None,
+    "prompts.version": lambda folder: None,
+    "prompts.note": lambda version, chosen: None,
+    "files.score": lambda samples, predictions, *, scoring, similarity: None,
+    "pictures.shown_to": lambda tags: None,
 }
 
 

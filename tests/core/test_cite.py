@@ -9,11 +9,11 @@ from importlib.metadata import version
 import pytest
 
 from agentgauge.cli.main import main
-from agentgauge.core.capabilities import presentation_of
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.cli.results import cite
+from agentgauge.core.registry import Registry
 from agentgauge.short_form.task import short_task
 from tests.docs.pages import text
-from tests.plugin.toy import Toy
+from tests.plugin.toy import TOY
 
 PAPERS = {
     "GTA-Atomic": ("wang2024gta", "2407.08713"),
@@ -26,7 +26,11 @@ PAPERS = {
 def cited(capsys: pytest.CaptureFixture[str], *names: str) -> list[str]:
     """The keys of the entries."""
     assert main(["cite", *names]) == 0
-    return re.findall(r"^@\w+\{(\w+),$", capsys.readouterr().out, re.MULTILINE)
+    return keys(capsys.readouterr().out)
+
+
+def keys(entries: str) -> list[str]:
+    return re.findall(r"^@\w+\{(\w+),$", entries, re.MULTILINE)
 
 
 def test_without_names_all_are_cited_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +53,7 @@ def test_tasks_and_benchmarks_are_named(names: list[str], keys: list[str], capsy
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_each_benchmark_has_its_paper_in_bibtex_that_closes(name: str) -> None:
-    shown = [presentation_of(task) for task in known_tasks().values()]
+    shown = [task.shown for task in Registry.installed()]
     (citation,) = {one.citation for one in shown if one.benchmark == name}
     key, eprint = PAPERS[name]
     assert citation.startswith("@") and key in citation and f"eprint = {{{eprint}}}," in citation
@@ -61,7 +65,7 @@ def test_an_unknown_name_is_told_with_a_like_one(capsys: pytest.CaptureFixture[s
     assert "there is no task or benchmark 'wlid' (did you mean wild" in capsys.readouterr().err
 
 
-def test_a_benchmark_of_ones_own_announces_its_citation(monkeypatch: pytest.MonkeyPatch, tmp_path, capsys) -> None:
+def test_a_benchmark_of_ones_own_announces_its_citation(tmp_path, capsys) -> None:
     class Sums:
         citation = "@misc{sums,\n}"
 
@@ -70,11 +74,11 @@ def test_a_benchmark_of_ones_own_announces_its_citation(monkeypatch: pytest.Monk
         def score(self, sample, answer): ...
 
     (tmp_path / "sums.jsonl").write_text('{"id": "one"}\n')
-    monkeypatch.setitem(known_tasks(), "sums", short_task(Sums, "sums", data=str(tmp_path / "sums.jsonl")))
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
-    assert cited(capsys, "sums") == ["agentgauge", "sums"]
-    assert main(["cite", "toy.say"]) == 0
-    assert capsys.readouterr().err == "agentgauge: Toy announces no citation\n"
+    tasks = Registry([short_task(Sums, "sums", data=str(tmp_path / "sums.jsonl")), TOY])
+    assert cite(["sums", "toy.say"], tasks) == 0
+    told = capsys.readouterr()
+    assert keys(told.out) == ["agentgauge", "sums"]
+    assert told.err == "agentgauge: Toy announces no citation\n"
 
 
 def test_the_citation_file_says_what_the_project_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,7 @@ from aiohttp import web
 
 from agentgauge.core import web_server
 from agentgauge.core.files import raise_file_limit
+from agentgauge.core.registry import Registry
 from agentgauge.core.web_server import answering, bind, served, whole_body
 from agentgauge.run.endpoint_proxy import EndpointProxy
 from bench_gta.similarity import similarity
@@ -41,7 +42,7 @@ Start = Callable[[Path], AbstractAsyncContextManager[int]]
 
 @asynccontextmanager
 async def view(folder: Path) -> AsyncIterator[int]:
-    viewer = Viewer(folder)
+    viewer = Viewer(folder, Registry())
     async with served(viewer.app(), bind("127.0.0.1", 0)) as port:
         yield port
     viewer.close()

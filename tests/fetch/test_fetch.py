@@ -20,7 +20,7 @@ import pytest
 from agentgauge.cli.data import overview
 from agentgauge.cli.main import main
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.data.fetch import sources
 from agentgauge.data.fetch.dataset import known_data_sets
 from agentgauge.data.fetch.sources import Hub, RemoteFile
@@ -247,9 +247,10 @@ def test_what_cannot_be_is_refused_in_a_sentence(place: Place, words: list[str],
 
 
 def test_every_data_set_serves_tasks_and_every_task_with_official_data_has_one() -> None:
-    served = [name for one in known_data_sets().values() for name in one.tasks]
+    tasks = Registry.installed()
+    served = [name for one in known_data_sets().values() for name in one.tasks_among(tasks)]
     assert sorted(served) == sorted(
-        name for name in known_tasks() if name.partition(".")[0] in ("gta_atomic", "gta_workflow", "wild", "mmau")
+        name for name in tasks.names if name.partition(".")[0] in ("gta_atomic", "gta_workflow", "wild", "mmau")
     )
 
 
@@ -551,14 +552,14 @@ def test_copies_are_found_and_a_damaged_one_hides_no_other(tmp_path: Path) -> No
         shutil.copytree(ROOT / mini, tmp_path / folder)
     file = tmp_path / "WildToolBench/data/Wild-Tool-Bench.jsonl"
     file.write_text(file.read_text(encoding="utf-8").replace('"id": ', '"note": 1, "id": ', 1), encoding="utf-8")
-    told = "\n".join(overview(tmp_path))
+    told = "\n".join(overview(tmp_path, Registry.installed()))
     for name, samples in (("gta_dataset", 41), ("gta_workflow", 16), ("WildToolBench", 64)):
         assert f"  folder    {tmp_path / name}" in told
         assert f"  samples   {samples}" in told
     assert told.count("your own copy") == 3
     assert "'note'" in told, "what differs is named"
     (tmp_path / "gta_dataset" / "dataset.json").write_text('{"0": ', encoding="utf-8")
-    told = "\n".join(overview(tmp_path))
+    told = "\n".join(overview(tmp_path, Registry.installed()))
     assert "damaged   " in told
     assert "samples   64" in told
 

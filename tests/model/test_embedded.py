@@ -7,21 +7,20 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ModelFault, UsageProblem
-from agentgauge.core.task import Task
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.registry import Registry
 from agentgauge.core.tracebacks import mistake_behind
 from agentgauge.model.embedded.baseline import baseline_reply
 from agentgauge.model.embedded.model import LARGE, EmbeddedModel, count_tokens
 from agentgauge.model.embedded.scripted import ReplyScript
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.presets import resolve
-from tests.plugin.toy import Toy
+from tests.plugin.toy import toy
 
 SCRIPT = {
     "toy/1*": [
@@ -37,8 +36,8 @@ SAY = ChatRequest(({"role": "user", "content": "?"},))
 CASE = CaseKey("toy.say", "s0")
 
 
-def embedded(name: str, **options: Any) -> EmbeddedModel:
-    return EmbeddedModel(resolve(name, environ={}), **options)
+def embedded(name: str, tasks: Registry | None = None, **options: Any) -> EmbeddedModel:
+    return EmbeddedModel(resolve(name, environ={}), tasks=tasks or Registry(), **options)
 
 
 def scripted(folder: Path, replies: dict[str, Any]) -> EmbeddedModel:
@@ -74,23 +73,16 @@ def test_a_script_answers_by_case_and_turn(tmp_path: Path) -> None:
     assert fault.value.cause == "no reply" and mistake_behind(fault.value) == []
 
 
-class Gold(Toy):
-    """Its oracle does what a test wants."""
-
-    does: Callable[[ChatRequest], Any]
-
-    def oracle(self, sample: Any, request: ChatRequest, *, one_call: bool = False) -> Any:
-        return self.does(request)
-
-
 @pytest.fixture
-def oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[ChatRequest], Any]], EmbeddedModel]:
+def oracle(tmp_path: Path) -> Callable[[Callable[[ChatRequest], Any]], EmbeddedModel]:
+    """The model whose task's oracle does what a test wants."""
+
     def made(does: Callable[[ChatRequest], Any]) -> EmbeddedModel:
+        def oracle(sample: Any, request: ChatRequest, *, one_call: bool) -> Any:
+            return does(request)
+
         (tmp_path / "toy.jsonl").write_text('{"id": "s0", "say": "0"}\n')
-        task = Gold()
-        task.does = does
-        monkeypatch.setitem(cast(dict[str, Task], known_tasks()), task.name, task)
-        return embedded("oracle", data={"toy": tmp_path})
+        return embedded("oracle", Registry([toy(oracle=oracle)]), data={"toy": tmp_path})
 
     return made
 

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import pytest
 
 from agentgauge.core.case import CaseSettings
 from agentgauge.core.config import Prices
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import Record, Scoring
 from agentgauge.model import endpoint
@@ -31,6 +32,8 @@ from agentgauge.store import RunFolder
 from tests.model.mutating import mutated, written
 
 pytestmark = pytest.mark.slow
+
+installed = cache(Registry.installed)
 
 SEED = 41
 SCORINGS: tuple[Scoring, ...] = ("parity", "strict")
@@ -196,7 +199,7 @@ def tools_of(case: Planned) -> Mapping[str, Tool]:
 
 def check(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(f"{SEED} {seed}")
-    case, dialect = planned(find_task(chance.choice(TASKS)), chance), chance.choice(DIALECTS)
+    case, dialect = planned(installed()[chance.choice(TASKS)], chance), chance.choice(DIALECTS)
     dialect = dialect if dialect in case.task.dialects else "native"
     setting = Setting(case, dialect, chance.choice(SCORINGS), chance.choice(("chat", "chat", "chat", "responses")))
     fuzz = Fuzz(chance, lambda name: answer(chance, name, setting.api))

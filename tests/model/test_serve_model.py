@@ -145,15 +145,12 @@ def test_a_real_model_needs_the_key_that_is_printed_and_lends_no_other(tmp_path:
 
 
 TASKS = """
-from agentgauge import announce
-from tests.plugin.toy import Toy
+from tests.plugin.toy import TOY, toy
 
-class Wrong(Toy):
-    name = "toy.wrong"
-    def oracle(self, sample, request, *, one_call=False):
-        return sample.payload["gold"]
+def oracle(sample, request, *, one_call):
+    return sample.payload["gold"]
 
-announce(Toy(), Wrong())
+TASKS = (TOY, toy(name="toy.wrong", oracle=oracle))
 """
 
 
@@ -166,8 +163,8 @@ def test_the_oracle_of_a_file_answers_and_shows_its_mistakes(tmp_path: Path) -> 
         assert answer["choices"][0]["message"]["content"] == "gold"
         assert "needs the header x-agentgauge-case" in model.ask({})[1]["message"]
         status, error = model.ask({}, {"x-agentgauge-case": "toy.wrong/s%200/1/0"})
-        assert status == 400 and "internal error at mine.py:8: KeyError: 'gold'" in error["message"]
-    assert "line 8, in oracle\n    return sample.payload[\"gold\"]\nKeyError: 'gold'" in model.errors
+        assert status == 400 and "internal error at mine.py:5: KeyError: 'gold'" in error["message"]
+    assert "line 5, in oracle\n    return sample.payload[\"gold\"]\nKeyError: 'gold'" in model.errors
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,12 @@ from typing import Any
 import pytest
 from agentgauge_reports.several import joint_leaderboard, overview_of_runs, ranked
 
-from agentgauge.core.task_registry import known_tasks
-from tests.plugin.toy import Toy
+from agentgauge.core.published import Published
+from agentgauge.core.registry import Registry
+from tests.plugin.toy import TOY, toy
 
-
-class Published(Toy):
-    def published_rows(self):
-        return [{"edition": "first", "model": "theirs", "Acc": 60.0}]
-
-
-class Elsewhere(Toy):
-    name = "other.say"
-    benchmark = "Other"
+PUBLISHED = Published(dialects=("native",), rows=[{"edition": "first", "model": "theirs", "Acc": 60.0}])
+TASKS = Registry([toy(published=PUBLISHED), toy(name="other.say", shown={"benchmark": "Other"})])
 
 
 def summary(
@@ -35,13 +29,8 @@ def summary(
     }
 
 
-@pytest.fixture
-def task(monkeypatch) -> None:
-    monkeypatch.setitem(known_tasks(), Toy.name, Published())
-
-
-def test_the_table_has_a_row_for_each_run_the_best_first(task):
-    lines = overview_of_runs({"b": summary(50.0, usd=0.5), "a": summary(70.0), "none": summary(50.0, broken=9)})
+def test_the_table_has_a_row_for_each_run_the_best_first():
+    lines = overview_of_runs({"b": summary(50.0, usd=0.5), "a": summary(70.0), "none": summary(50.0, broken=9)}, TASKS)
     assert [line.split() for line in lines] == [
         ["run", "Toy", "95", "%", "broken", "tokens", "cost"],
         ["a", "70.00", "65.0–75.0", "0", "1.0k", "$0.0000"],
@@ -50,16 +39,16 @@ def test_the_table_has_a_row_for_each_run_the_best_first(task):
     ]
 
 
-def test_missing_cases_are_no_broken_ones(task):
-    lines = overview_of_runs({"a": summary(70.0), "b": summary(50.0, broken=1, missing=8)})
+def test_missing_cases_are_no_broken_ones():
+    lines = overview_of_runs({"a": summary(70.0), "b": summary(50.0, broken=1, missing=8)}, TASKS)
     assert lines[0].split() == ["run", "Toy", "95", "%", "broken", "missing", "tokens"]
     assert [line.split()[-3:] for line in lines[1:]] == [["0", "0", "1.0k"], ["1", "8", "1.0k"]]
 
 
-def test_intervals_are_left_out_where_they_do_not_fit(task):
+def test_intervals_are_left_out_where_they_do_not_fit():
     runs = {"a-model-with-a-long-name": summary(70.0), "b": summary(50.0)}
-    assert "65.0–75.0" in overview_of_runs(runs, 60)[1]
-    assert [line.split() for line in overview_of_runs(runs, 50)][1] == [
+    assert "65.0–75.0" in overview_of_runs(runs, TASKS, 60)[1]
+    assert [line.split() for line in overview_of_runs(runs, TASKS, 50)][1] == [
         "a-model-with-a-long-name",
         "70.00",
         "0",
@@ -67,8 +56,8 @@ def test_intervals_are_left_out_where_they_do_not_fit(task):
     ]
 
 
-def test_comparable_runs_stand_beside_published_rows_and_others_apart(task):
-    page = joint_leaderboard({"mini": summary(90.0, official=False), "b": summary(50.0), "a": summary(70.0)})
+def test_comparable_runs_stand_beside_published_rows_and_others_apart():
+    page = joint_leaderboard({"mini": summary(90.0, official=False), "b": summary(50.0), "a": summary(70.0)}, TASKS)
     before, apart = page.split("### Runs that are not comparable with the published rows")
     rows = [line for line in before.splitlines() if line.startswith("| ")]
     assert rows == ["| model | Acc |", "| **a** | 70.00 |", "| **b** | 50.00 |", "| theirs | 60.00 |"]
@@ -77,21 +66,20 @@ def test_comparable_runs_stand_beside_published_rows_and_others_apart(task):
 
 
 @pytest.mark.parametrize(("every", "words"), [(True, "answered by"), (False, "partly answered by")])
-def test_a_run_that_another_model_has_answered_says_how_far(task, every, words):
+def test_a_run_that_another_model_has_answered_says_how_far(every, words):
     run = summary(70.0)
     run["run"]["answered_by"] = {"models": ["other"], "all": every}
-    assert overview_of_runs({"a": run})[1].startswith(f"a ({words} other)  ")
-    assert f"| **a ({words} other)** | 70.00 |" in joint_leaderboard({"a": run})
+    assert overview_of_runs({"a": run}, TASKS)[1].startswith(f"a ({words} other)  ")
+    assert f"| **a ({words} other)** | 70.00 |" in joint_leaderboard({"a": run}, TASKS)
 
 
-def test_what_holds_for_a_whole_run_is_said_once(task, monkeypatch):
-    monkeypatch.setitem(known_tasks(), Elsewhere.name, Elsewhere())
+def test_what_holds_for_a_whole_run_is_said_once():
     run = summary(70.0)
     for part in (run["tasks"], run["run"]["data"]):
         part["other.say"] = part["toy.say"]
     run |= {"observed": {"--model": {"reported": {"gemma3": 2, "qwen3": 1}, "estimated": 3, "said": "", "instead": ""}}}
     run["run"]["model"] = "alias"
-    page = joint_leaderboard({"a": run, "b": summary(50.0)})
+    page = joint_leaderboard({"a": run, "b": summary(50.0)}, TASKS)
     head = page[: page.index("\n## ")]
     assert head.startswith(
         "# a, b\n\n- `a`: the endpoint of --model alias reports that different models have answered: "
@@ -100,9 +88,8 @@ def test_what_holds_for_a_whole_run_is_said_once(task, monkeypatch):
     assert page.count("reports that different models") == page.count("gave no usable token counts") == 1
 
 
-def test_without_published_rows_all_runs_are_in_one_table(monkeypatch):
-    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
-    page = joint_leaderboard({"mini": summary(90.0, official=False), "b": summary(50.0)})
+def test_without_published_rows_all_runs_are_in_one_table():
+    page = joint_leaderboard({"mini": summary(90.0, official=False), "b": summary(50.0)}, Registry([TOY]))
     assert page.index("| **mini** | 90.00 |") < page.index("| **b** | 50.00 |")
 
 

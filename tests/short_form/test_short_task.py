@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.capabilities import Oracle, PublishedRows, TaskOption
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Conversation, ConversationCall, ToolCall
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import estimate
+from agentgauge.core.task import Task
+from agentgauge.core.task_options import TaskOption
 from agentgauge.core.types import Sample, Score
 from agentgauge.short_form.sample_files import SampleFiles
-from agentgauge.short_form.task import ShortTask, short_task
+from agentgauge.short_form.task import author_of, short_task
 from tests.plugin.project import Project, Result, python, records, summary, without_times
+from tests.plugin.toy import TOY
 
 # -- The task of a class with ``run`` and ``score``: what it makes of answers, and which mistakes are told at once.
 
@@ -52,12 +54,12 @@ def data(tmp_path: Path) -> str:
     return str(file)
 
 
-def sample(task: ShortTask) -> Sample:
+def sample(task: Task) -> Sample:
     index = task.data.index(task.data.bundled)
     return task.data.load(index, index.rows[0], task.name)
 
 
-def run(task: ShortTask, reply: ChatReply) -> tuple[Any, Model]:
+def run(task: Task, reply: ChatReply) -> tuple[Any, Model]:
     model = Model(reply)
     case = Case(sample(task), 1, 0, CaseSettings(), model, None, Path("/"))
     return asyncio.run(task.run(case)), model
@@ -159,7 +161,7 @@ def giving(scores: list[Score]) -> type[Sums]:
     return Given
 
 
-def scored(task: ShortTask) -> Score:
+def scored(task: Task) -> Score:
     return task.score(sample(task), {"value": None}, "parity", "")
 
 
@@ -191,7 +193,7 @@ def test_metrics_in_words(data: str, scores, figures, counted) -> None:
     if counted:
         assert {name: metric.n for name, metric in found.items()} == counted
         assert found["Calls"].low is None
-    assert (task.counts, task.published) == ({"Calls"}, ("Right", "F1"))
+    assert (task.shown.counts, task.shown.published) == ({"Calls"}, ("Right", "F1"))
 
 
 def test_a_broken_case_is_a_wrong_one(data: str) -> None:
@@ -227,7 +229,7 @@ CALL = {"name": "add", "arguments": {"a": 1}}
 )
 def test_the_oracle_replies_in_order(data: str, replies, turn, one_call, expected) -> None:
     task = short_task(gold(replies), "sums", data=data)
-    assert isinstance(task, Oracle)
+    assert task.oracle
     reply = task.oracle(sample(task), ChatRequest((), case=CaseKey("sums", "one", 1, turn)), one_call=one_call)
     assert (reply.text or [call.name for call in reply.tool_calls]) == expected
     assert all(call == ToolCall("add", '{"a": 1}') for call in reply.tool_calls)
@@ -236,21 +238,20 @@ def test_the_oracle_replies_in_order(data: str, replies, turn, one_call, expecte
 @pytest.mark.parametrize("replies", [3, [{"name": "add"}], [[]]])
 def test_gold_that_is_no_reply_is_told(data: str, replies) -> None:
     task = short_task(gold(replies), "sums", data=data)
+    assert task.oracle
     with pytest.raises(UsageProblem, match=r"oracle of sums replies .*; a reply is a text, a call with name"):
         task.oracle(sample(task), ChatRequest((), case=CaseKey("sums", "one")))
 
 
 def test_what_a_class_does_not_have_the_task_has_not(data: str, tmp_path: Path) -> None:
     plain = short_task(Sums, "sums", data=data)
-    assert not isinstance(plain, Oracle | PublishedRows)
-    assert (plain.dialects, plain.options, plain.benchmark) == (("native",), (), "sums")
+    assert (plain.oracle, plain.published, plain.configured) == (None, None, None)
+    assert (plain.dialects, plain.options, plain.shown.benchmark) == (("native",), (), "sums")
     (tmp_path / "rows.json").write_text('[{"model": "m", "B": 1}]')
     metrics = {"A": "mean passed", "B": "mean right"}
     shown = short_task(Sums, "sums", data=data, published=str(tmp_path / "rows.json"), metrics=metrics, title="Sums")
-    assert isinstance(shown, PublishedRows) and shown.published_rows() == [
-        {"edition": "published", "model": "m", "B": 1}
-    ]
-    assert (shown.published, shown.columns, shown.benchmark) == (("B",), ("A", "B"), "Sums")
+    assert shown.published and shown.published.rows == [{"edition": "published", "model": "m", "B": 1}]
+    assert (shown.shown.published, shown.shown.columns, shown.shown.benchmark) == (("B",), ("A", "B"), "Sums")
 
 
 def add(a: int) -> int:
@@ -276,8 +277,14 @@ def test_tools_roles_and_options(data: str) -> None:
     task = short_task(WithTools, "sums", data=data)
     assert "react" in task.dialects
     assert [option.name for option in task.options] == ["--sums-level", "--user-model"]
-    task.configure({"--sums-level": "hard", "--user-model": "same"})
-    assert run(task, ChatReply())[0] == {"value": "hard"}
+    assert task.configured
+    levels = [task.configured({"--sums-level": level, "--user-model": "same"}) for level in ("hard", "easy")]
+    assert [run(one, ChatReply())[0] for one in levels] == [{"value": "hard"}, {"value": "easy"}]
+
+
+def test_the_class_of_a_task_is_found(data: str) -> None:
+    assert author_of(short_task(Sums, "sums", data=data)) is Sums
+    assert author_of(TOY) is None
 
 
 def test_tools_may_be_schemas_of_each_sample(data: str) -> None:
@@ -505,7 +512,7 @@ def test_attempts_of_samples_with_such_ids_are_all_planned(pytester: pytest.Pyte
 
 def test_a_test_function_gets_the_name_of_its_case(pytester: pytest.Pytester) -> None:
     write(pytester.path, "x", "x#2")
-    (pytester.path / "conftest.py").write_text("import sums\n")
+    (pytester.path / "conftest.py").write_text("from sums import Sums\n")
     pytester.makepyfile(
         """
         from agentgauge.pytest_plugin import benchmark_task

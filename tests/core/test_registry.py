@@ -1,0 +1,214 @@
+"""Registries: what they hold, their tasks' options, and what packages, modules and files announce."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from agentgauge.core import registry
+from agentgauge.core.announcement import import_file
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.registry import Registry, tasks_of
+from agentgauge.core.task import Task
+from agentgauge.core.task_options import Chosen, TaskOption, role_option
+from tests.plugin.toy import TOY, toy
+
+# -- Tasks by name.
+
+
+def test_tasks_are_found_by_name_in_the_order_of_adding() -> None:
+    one, two = toy(name="toy.one"), toy(name="toy.two")
+    tasks = Registry([two, one])
+    assert [*tasks] == [two, one] and tasks.names == ("toy.two", "toy.one")
+    assert tasks["toy.one"] is tasks.get("toy.one") is one
+    assert "toy.one" in tasks and "toy.on" not in tasks and tasks.get("toy.on") is None
+    tasks.add(again := toy(name="toy.two"))
+    assert [*tasks] == [again, one]
+
+
+@pytest.mark.parametrize(
+    ("known", "sentence"),
+    [
+        ([], "there is no task 'toy.sya'; known are none (is AgentGauge installed?); agentgauge --tasks FILE COMMAND"),
+        ([TOY], "there is no task 'toy.sya' (did you mean toy.say?); known are toy.say; agentgauge --tasks FILE"),
+    ],
+)
+def test_an_unknown_name_is_told_with_those_that_are_known(known: list[Task], sentence: str) -> None:
+    with pytest.raises(UsageProblem) as told:
+        Registry(known)["toy.sya"]
+    assert str(told.value).startswith(sentence)
+
+
+def test_a_task_that_is_not_complete_is_refused_alone() -> None:
+    tasks = Registry([TOY])
+    with pytest.raises(UsageProblem, match=r"the task toy\.other has metrics"):
+        tasks.add(toy(name="toy.other", metrics=lambda scoring: None))
+    assert tasks.names == ("toy.say",)
+
+
+# -- Options.
+
+
+MOOD = TaskOption("--toy-mood", "good or bad (default: good)", ("good", "bad"))
+LOUD = TaskOption("--toy-loud", "say it loudly")
+USER = role_option("user")
+
+
+def moody(chosen: Chosen | None = None, name: str = "toy.mood") -> Task:
+    """Its title says how it is configured."""
+    return toy(
+        name=name,
+        options=(MOOD, LOUD),
+        configured=lambda chosen: moody(chosen, name),
+        shown={"title": "as it is" if chosen is None else f"{chosen['--toy-mood']} {chosen['--toy-loud']}"},
+    )
+
+
+def test_an_option_means_one_thing() -> None:
+    """Two tasks may share it; another's, or one that every run has, is refused when options are asked for."""
+    tasks = Registry([moody(), moody(name="toy.two"), toy(name="toy.user", options=(USER,)), TOY])
+    assert tasks.options() == {"--toy-mood": MOOD, "--toy-loud": LOUD, "--user-model": USER}
+    with pytest.raises(UsageProblem, match=r"the task toy\.mood has an option --toy-loud, which every run has; rename"):
+        tasks.options(reserved=("--toy-loud",))
+    tasks.add(toy(name="toy.two", options=(TaskOption("--toy-mood", "calm or not", ("calm", "not")),)))
+    with pytest.raises(
+        UsageProblem, match=r"--toy-mood is an option of the tasks toy\.mood and toy\.two, which differ"
+    ):
+        tasks.options()
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [
+        ({}, {"--toy-mood": "good", "--toy-loud": False, "--user-model": "same"}),
+        ({"--toy-mood": None}, {"--toy-mood": "good", "--toy-loud": False, "--user-model": "same"}),
+        (
+            {"--toy-mood": "bad", "--toy-loud": True, "--user-model": "gpt-4o", "--other": 1},
+            {"--toy-mood": "bad", "--toy-loud": True, "--user-model": "gpt-4o"},
+        ),
+    ],
+)
+def test_values_that_are_not_given_are_the_defaults(given, chosen) -> None:
+    assert Registry([moody(), toy(name="toy.user", options=(USER,))]).chosen(given) == chosen
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"--toy-mood": "calm"}, "--toy-mood 'calm' is unknown; accepted are good, bad"),
+        ({"--toy-loud": "very"}, "--toy-loud 'very' is unknown; accepted are true and false"),
+    ],
+)
+def test_a_value_that_is_not_accepted_is_refused(given, sentence) -> None:
+    tasks = Registry([moody()])
+    for refused in (tasks.chosen, tasks.configured):
+        with pytest.raises(UsageProblem) as told:
+            refused(given)
+        assert str(told.value) == sentence
+
+
+def test_a_configured_registry_is_another_one() -> None:
+    user = toy(name="toy.user", options=(USER,))  # it reads its option from the case
+    tasks = Registry([moody(), TOY, user])
+    bad = tasks.configured({"--toy-mood": "bad"})
+    assert bad.names == tasks.names
+    assert bad["toy.mood"].shown.title == "bad False"
+    assert bad["toy.say"] is TOY and bad["toy.user"] is user
+    assert tasks["toy.mood"].shown.title == "as it is"
+    assert bad.configured({})["toy.mood"].shown.title == "good False"
+
+
+# -- What modules and packages announce.
+
+
+def test_a_module_announces_its_tasks_and_those_it_lists() -> None:
+    module = ModuleType("announcing")
+    one, two, three = (toy(name=f"toy.{name}") for name in ("one", "two", "three"))
+    vars(module).update(ONE=one, same=one, _TWO=two, TASKS=(three, one), kind=Task, text="toy.one")
+    assert tasks_of(module) == [one, two, three]
+    assert tasks_of(ModuleType("empty")) == []
+    for listed in ("toy.one", None, 3):
+        vars(other := ModuleType("other")).update(TASKS=listed)
+        assert tasks_of(other) == []
+
+
+def test_whatever_a_module_lists_is_looked_at() -> None:
+    vars(module := ModuleType("wrong")).update(TASKS=[Task])
+    with pytest.raises(UsageProblem, match="is not a task; announce"):
+        Registry(tasks_of(module))
+
+
+@pytest.fixture
+def points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Modules by name as the packages that are installed; ``(values)``: entry points of these."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def announce(modules: dict[str, str], *values: str) -> None:
+        for name, text in modules.items():
+            (tmp_path / f"{name}.py").write_text(text)
+        importlib.invalidate_caches()
+        found = [EntryPoint(value.partition(":")[0], value, registry.ENTRY_POINTS) for value in values]
+        monkeypatch.setattr(registry, "announced", {registry.ENTRY_POINTS: found}.__getitem__)
+
+    yield announce
+    for name in [name for name in sys.modules if name.startswith("installed_")]:
+        del sys.modules[name]
+
+
+def test_an_entry_point_names_tasks_or_a_module_that_holds_some(points) -> None:
+    text = "from tests.plugin.toy import toy\n"
+    points(
+        {
+            "installed_one": f"{text}ONE = toy(name='toy.one')\n",
+            "installed_two": f"{text}BOTH = [toy(name='toy.two')]\n",
+        },
+        "installed_two:BOTH",
+        "installed_one",
+    )
+    assert Registry.installed().names == ("toy.two", "toy.one")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "1 / 0",
+            "the entry point installed_bad = installed_bad of agentgauge.tasks cannot be imported (ZeroDivisionError:"
+            " division by zero); correct its package, or uninstall it",
+        ),
+        ("from agentgauge.core.errors import UsageProblem\nraise UsageProblem('get it')", "get it"),
+    ],
+)
+def test_a_package_that_cannot_be_imported_is_named(points, text: str, sentence: str) -> None:
+    points({"installed_bad": text}, "installed_bad")
+    for _ in range(2):
+        with pytest.raises(UsageProblem) as told:
+            Registry.installed()
+        assert str(told.value) == sentence
+
+
+# -- Files that announce tasks.
+
+
+def test_a_file_is_imported_by_its_name_on_the_path_else_alone(tmp_path, monkeypatch) -> None:
+    (tmp_path / "loose" / "deep").mkdir(parents=True)
+    (tmp_path / "loose" / "deep" / "tasks_of_ours.py").write_text("from . import beside_it\n")
+    (tmp_path / "loose" / "deep" / "beside_it.py").write_text("")
+    (tmp_path / "loose" / "alone-1.py").write_text("from dataclasses import dataclass\n@dataclass\nclass One: ...\n")
+    assert import_file(tmp_path / "loose" / "alone-1.py").One()
+    with pytest.raises(UsageProblem, match=r"tasks_of_ours.py announces tasks and cannot be imported .*ImportError"):
+        import_file(tmp_path / "loose" / "deep" / "tasks_of_ours.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = import_file(tmp_path / "loose" / "deep" / "tasks_of_ours.py")
+    assert module.beside_it is sys.modules["loose.deep.beside_it"]
+    (tmp_path / "loose" / "fails-1.py").write_text("1 / 0\n")
+    with pytest.raises(UsageProblem, match="ZeroDivisionError"):
+        import_file(tmp_path / "loose" / "fails-1.py")
+    assert "fails-1" not in sys.modules  # so that the next import fails as well
+    with pytest.raises(UsageProblem, match="is not a Python file; name one"):
+        import_file(tmp_path / "absent.py")
