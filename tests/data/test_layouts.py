@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge.core.task_registry import find_task, known_tasks
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Index

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from agentgauge.core.task_registry import known_tasks
 from hypothesis import given
 from hypothesis import strategies as st
 
