@@ -4,20 +4,24 @@ from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("mmau.ds_e2e")
-def test_e2e(outcome):
-    outcome.check()
+def test_e2e(sample, model, solve):
+    outcome = solve(sample, model)
+    assert outcome.passed, outcome.explanation
 
 
 @benchmark_task("mmau.ds_codegen")
-def test_codegen(outcome):
-    outcome.check()
+def test_codegen(sample, model, solve):
+    outcome = solve(sample, model)
+    assert outcome.passed, outcome.explanation
 
 
 @benchmark_task("mmau.ds_oracle")
-def test_oracle(outcome):
-    outcome.check()
+def test_oracle(sample, model, solve):
+    outcome = solve(sample, model)
+    assert outcome.passed, outcome.explanation
 
 
 @benchmark_task("mmau.ds_retry")
-def test_retry(outcome):
-    outcome.check()
+def test_retry(sample, model, solve):
+    outcome = solve(sample, model)
+    assert outcome.passed, outcome.explanation

@@ -4,5 +4,6 @@ from agentgauge.pytest_plugin import benchmark_task
 
 
 @benchmark_task("wild")
-def test_task(outcome):
-    outcome.check()
+def test_task(sample, model, solve):
+    outcome = solve(sample, model)
+    assert outcome.passed, outcome.explanation

@@ -21,6 +21,7 @@ from agentgauge.pytest_plugin.fixtures import (
     model_endpoint,
     outcome,
     sample,
+    solve,
     tool_server,
     tools,
     uses_us,
@@ -48,6 +49,7 @@ __all__ = [
     "model_endpoint",
     "outcome",
     "sample",
+    "solve",
     "tool_server",
     "tools",
 ]

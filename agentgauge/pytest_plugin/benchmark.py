@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
-from agentgauge.pytest_plugin.fixtures import Outcome
+from agentgauge.pytest_plugin.fixtures import Solve
 from agentgauge.pytest_plugin.options import registry_of
 from agentgauge.short_form.task import Metric, author_of, short_task
+
+if TYPE_CHECKING:
+    from agentgauge.run.own_tests.objects import Model
 
 
 def benchmark(
@@ -74,8 +77,9 @@ def collect(collector: pytest.Module, task: Task) -> list[pytest.Item | pytest.C
             raise pytest.Collector.CollectError(str(problem)) from None
 
     @pytest.mark.benchmark_task(task.name)
-    def check(outcome: Outcome) -> None:
-        outcome.check()
+    def check(sample: str, model: Model, solve: Solve) -> None:
+        outcome = solve(sample, model)
+        assert outcome.passed, outcome.explanation
 
     check.place_as = author  # type: ignore[attr-defined]
     setattr(module, name, check)  # where pytest looks for what an item calls

@@ -163,7 +163,8 @@ class Collection:
 
     def _plan_own(self, items: list[pytest.Item]) -> None:
         """Plan the project's own tests that use fixtures of ours."""
-        for item in (item for item in items if uses_us(item) and not item.get_closest_marker("skip")):
+        ours = (item for item in items if uses_us(item) and PLANNED not in item.stash)
+        for item in (item for item in ours if not item.get_closest_marker("skip")):
             task = self.settings.tasks["tests.tools" if needs_tools(item) else "tests"]
             tags = tuple(dict.fromkeys(mark.name for mark in item.iter_markers() if not (mark.args or mark.kwargs)))
             index = Index(self.folder.path, self.folder.path / "planned.json", "", ())

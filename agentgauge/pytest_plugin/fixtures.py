@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, cast
 
 import pytest
 
-from agentgauge.pytest_plugin.keys import PLANNED, WORKER
+from agentgauge.pytest_plugin.keys import BROKEN, OUTCOME, PLANNED, WORKER
 
 if TYPE_CHECKING:
+    from agentgauge.core.chat import ChatModel
+    from agentgauge.core.tools import ToolBox
     from agentgauge.core.types import Record
     from agentgauge.run.clients import Endpoint
     from agentgauge.run.own_tests.case import OwnCases
     from agentgauge.run.own_tests.objects import Model, Tools
-    from agentgauge.run.planned import Planned
+    from agentgauge.run.planned import Given, Planned
     from agentgauge.run.settings import Settings
     from agentgauge.store import Line
 
 
-# -- The fixtures ``sample`` and ``outcome``, and how a wrong answer and a fault are reported to pytest.
+# -- The fixtures of benchmark cases: ``sample``, ``solve`` and ``outcome``.
 
 
 def skip_set_up(config: pytest.Config) -> None:
@@ -27,18 +31,28 @@ def skip_set_up(config: pytest.Config) -> None:
         pytest.skip("--setup-only asks no model")
 
 
-class WrongAnswer(AssertionError, pytest.fail.Exception):  # type: ignore[misc, name-defined]
-    """The model's answer is wrong: the case fails. Shown as its text alone, without a traceback of ours."""
-
-    def __init__(self, message: str) -> None:
-        pytest.fail.Exception.__init__(self, message, pytrace=False)
-
-
 class Outcome:
-    """The outcome of a benchmark case, as the fixture ``outcome`` returns it."""
+    """The outcome of a benchmark case, as ``solve`` and the fixture ``outcome`` return it."""
 
     def __init__(self, result: Line | Record) -> None:
         self._result = result
+
+    def __repr__(self) -> str:
+        return f"<outcome: {self._result.status}>"
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer is right."""
+        return self._result.status == "passed"
+
+    @property
+    def explanation(self) -> str:
+        """What was expected, what came, and at which step; of a right answer mostly empty."""
+        from agentgauge.store import Line
+
+        if isinstance(self._result, Line):
+            return self._result.explanation() or "no score"
+        return self._result.score.explanation if self._result.score else "no score"
 
     @property
     def record(self) -> Record:
@@ -48,18 +62,15 @@ class Outcome:
         return self._result.read() if isinstance(self._result, Line) else self._result
 
     def check(self) -> None:
-        """Return for a right answer. Raises WrongAnswer with the expected answer, the actual one, and the step."""
+        """As ``assert outcome.passed, outcome.explanation``."""
         __tracebackhide__ = True
-        if self._result.status != "passed":
-            explanation = self._explanation()
-            raise WrongAnswer("no score" if explanation is None else explanation)
+        assert self.passed, self.explanation
 
-    def _explanation(self) -> str | None:
-        from agentgauge.store import Line
 
-        if isinstance(self._result, Line):
-            return self._result.explanation()
-        return self._result.score.explanation if self._result.score else None
+class Solve(Protocol):
+    """What the fixture ``solve`` is."""
+
+    def __call__(self, sample: str, model: object = None, tools: object = None) -> Outcome: ...
 
 
 @pytest.fixture
@@ -75,29 +86,77 @@ def sample(request: pytest.FixtureRequest) -> str:
             pytrace=False,
         )
     pytest.fail(
-        "the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)",
+        "the fixtures sample, solve and outcome are for test functions that are marked with benchmark_task(name)",
         pytrace=False,
     )
 
 
 @pytest.fixture
-def outcome(request: pytest.FixtureRequest, sample: str) -> Outcome:
-    """The outcome of this case. The sample was run and scored, possibly long before pytest reached the test.
+def solve(request: pytest.FixtureRequest, sample: str) -> Solve:
+    """``solve(sample, model, tools)``: the outcome of this case, with the objects of the fixtures ``model`` and
+    ``tools``, or with what the test gives in their place; without them the run's own. The case was mostly run long
+    before pytest reached the test: cases with the same objects are started ahead.
 
-    A fault that is not the model's is raised here, in set-up, so that pytest reports an error and no failure.
+    A fault that is not the model's is raised; pytest reports it as an error, and no failure.
     """
+    skip_set_up(request.config)
+    name = sample
+
+    def solved(sample: str, model: object = None, tools: object = None) -> Outcome:
+        __tracebackhide__ = True
+        if sample != name:
+            raise pytest.UsageError(f"solve got the sample {sample!r}; a test solves its own, which is {name!r}")
+        return _outcome(request, given_of(model, tools))
+
+    return solved
+
+
+@pytest.fixture
+def outcome(request: pytest.FixtureRequest, sample: str) -> Outcome:
+    """The outcome of this case, solved with the run's own model and tools: ``solve(sample)`` before the test begins."""
+    skip_set_up(request.config)
+    return _outcome(request, given_of(None, None))
+
+
+def _outcome(request: pytest.FixtureRequest, given: Given) -> Outcome:
+    """Raises what pytest reports as an error for a fault, and skips a case that was not attempted."""
     from agentgauge.core.tracebacks import traceback_text
 
-    skip_set_up(request.config)
-    result = request.config.stash[WORKER].result(request.node)
-    outcome = Outcome(result)
-    if result.status == "missing":
-        pytest.skip(outcome.record.error or "not attempted")
-    if result.status == "broken":
-        record = outcome.record
+    __tracebackhide__ = True
+    stash = request.node.stash
+    stash[BROKEN], stash[OUTCOME] = False, None  # a rerun of the test comes here again
+    outcome = Outcome(request.config.stash[WORKER].result(request.node, given))
+    record = outcome.record if outcome._result.status in ("missing", "broken") else None
+    if record and record.status == "missing":
+        pytest.skip(record.error or "not attempted")
+    if record:
+        stash[BROKEN] = True
         traceback = traceback_text(record.traceback, request.config.getoption("tbstyle", "auto"))
         pytest.fail("\n".join(filter(None, (record.error or "broken for an unknown reason", traceback))), pytrace=False)
+    stash[OUTCOME] = outcome
     return outcome
+
+
+def given_of(model: object, tools: object) -> Given:
+    """What a test gives to ``solve``. Raises UsageError for objects that are no model and no tools."""
+    from agentgauge.run.own_tests.objects import Model, Tools
+    from agentgauge.run.planned import OWN
+
+    given = model.given if isinstance(model, Model) else OWN
+    if model is not None and not isinstance(model, Model):
+        if not all(hasattr(model, name) for name in ("name", "complete")):
+            raise pytest.UsageError(
+                f"solve got the model {model!r}; give the fixture model, one that it makes (with_system, named), or an"
+                " object with name and async complete(request)"
+            )
+        given = replace(given, model=cast("ChatModel", model))
+    if tools is not None and not isinstance(tools, Tools):
+        if not all(hasattr(tools, name) for name in ("catalog", "call")):
+            raise pytest.UsageError(
+                f"solve got the tools {tools!r}; give the fixture tools, or an object with async catalog() and call()"
+            )
+        given = replace(given, tools=cast("ToolBox", tools))
+    return given
 
 
 # -- The fixtures for a project's own tests of agents: ``model``, ``tools``, ``model_endpoint`` and ``tool_server``.
@@ -124,13 +183,21 @@ def needs_tools(item: pytest.Item) -> bool:
 
 
 @pytest.fixture(scope="session")
-def agentgauge_cases(request: pytest.FixtureRequest) -> OwnCases:
-    """The records of this process's tests, which the fixtures for own tests share."""
+def agentgauge_cases(request: pytest.FixtureRequest) -> Callable[[], OwnCases]:
+    """The records of this process's own tests, which the fixtures for own tests share."""
     skip_set_up(request.config)
     worker = request.config.stash.get(WORKER, None)
-    cases: OwnCases | None = worker and worker.start_own_tests(request.session)
-    if cases is None:
+    if worker is None or (worker.has_own_tests(request.session) and worker.start_own_tests(request.session) is None):
         pytest.fail(NOT_STARTED, pytrace=False)
+
+    def cases() -> OwnCases:
+        found: OwnCases | None = worker.start_own_tests(request.session)
+        if found is None:
+            pytest.fail(
+                "the test of a benchmark gives model and tools to solve(), and asks them nothing", pytrace=False
+            )
+        return found
+
     return cases
 
 
@@ -140,36 +207,40 @@ def agentgauge_tools() -> None:
 
 
 @pytest.fixture(scope="session")
-def model(request: pytest.FixtureRequest, agentgauge_cases: OwnCases) -> Model:
-    """The run's model (--model): ``ask``, ``complete``. Asynchronous code awaits what they return."""
+def model(request: pytest.FixtureRequest, agentgauge_cases: Callable[[], OwnCases]) -> Model:
+    """The run's model (--model), for ``solve`` and for a project's own tests: ``ask``, ``complete``, and
+    ``with_system`` and ``named``, which make another of it."""
     from agentgauge.run.own_tests.objects import Model
 
-    return Model(agentgauge_cases, request.config.stash[WORKER].settings.model.name)
+    settings: Settings = request.config.stash[WORKER].settings
+    return Model(agentgauge_cases, settings.model.name, settings.file)
 
 
 @pytest.fixture(scope="session")
-def tools(agentgauge_cases: OwnCases, agentgauge_tools: None) -> Tools:
-    """The real tools: ``tools.OCR(image=path)``, ``tools.catalog``. Asynchronous code awaits a call."""
+def tools(agentgauge_cases: Callable[[], OwnCases], agentgauge_tools: None) -> Tools:
+    """The real tools, for ``solve`` and for a project's own tests: ``tools.OCR(image=path)``, ``tools.catalog``.
+    Asynchronous code awaits a call."""
     from agentgauge.run.own_tests.objects import Tools
 
     return Tools(agentgauge_cases)
 
 
 @pytest.fixture(scope="session")
-def model_endpoint(request: pytest.FixtureRequest, agentgauge_cases: OwnCases) -> Endpoint:
+def model_endpoint(request: pytest.FixtureRequest, agentgauge_cases: Callable[[], OwnCases]) -> Endpoint:
     """An address of the run's model, for a framework of one's own: ``url``, ``key``, ``model``."""
     from agentgauge.run.own_tests.objects import serve
 
     settings: Settings = request.config.stash[WORKER].settings
-    return agentgauge_cases.run(serve(agentgauge_cases, settings.model.name, settings.in_flight))
+    cases = agentgauge_cases()
+    return cases.run(serve(cases, settings.model.name, settings.in_flight))
 
 
 @pytest.fixture(scope="session")
-def tool_server(agentgauge_cases: OwnCases, agentgauge_tools: None) -> Endpoint:
+def tool_server(agentgauge_cases: Callable[[], OwnCases], agentgauge_tools: None) -> Endpoint:
     """The address of the run's tool server: ``url``, ``key`` (a bearer token)."""
     from agentgauge.core.errors import UsageProblem
 
     try:
-        return agentgauge_cases.tool_server()
+        return agentgauge_cases().tool_server()
     except UsageProblem as problem:
         pytest.fail(str(problem), pytrace=False)

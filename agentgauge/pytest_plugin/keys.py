@@ -24,6 +24,12 @@ PROBLEM: pytest.StashKey[pytest.UsageError] = pytest.StashKey()
 PLANNED: pytest.StashKey[Planned] = pytest.StashKey()
 """The case of an item; ordinary tests have none."""
 
+OUTCOME: pytest.StashKey[Any] = pytest.StashKey()
+"""The outcome of an item's case, once its test has it."""
+
+BROKEN: pytest.StashKey[bool] = pytest.StashKey()
+"""The item's case is broken: its test got a fault."""
+
 OWN: pytest.StashKey[Planned] = pytest.StashKey()
 """The record that a project's own test with fixtures of ours leaves."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 
@@ -13,12 +14,14 @@ from agentgauge.core.files import cannot_write
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
-from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED
+from agentgauge.pytest_plugin.fixtures import Outcome
+from agentgauge.pytest_plugin.keys import BROKEN, DRIVER, OUTCOME, OWN, PLANNED
 from agentgauge.run.background import Background
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, Interrupts, running_work
 from agentgauge.run.crashes import Suspects
 from agentgauge.run.own_tests.case import OwnCases, planned_outside
-from agentgauge.run.planned import Planned
+from agentgauge.run.planned import OWN as OWN_OBJECTS
+from agentgauge.run.planned import Given, Planned
 from agentgauge.run.runner import STOP_SECONDS, Place, Runner
 from agentgauge.run.settings import Settings
 from agentgauge.store import Line, RunFolder
@@ -78,6 +81,41 @@ def run_as_they_end(session: pytest.Session, cases: RemoteCases) -> None:
         item = following
 
 
+# -- Which cases can be started with the objects that a test gives to ``solve``.
+
+
+class Group(NamedTuple):
+    """Tests of a folder that get their model and tools from the same fixtures."""
+
+    overridden: tuple[str, ...]  # which fixture, and where: of those that are not ours
+    folder: Path
+
+
+def group_of_fixtures(item: pytest.Item) -> Group:
+    """pytest has no public way to say which fixture a test will get."""
+    known = getattr(item, "_fixtureinfo", None)
+    found = [known.name2fixturedefs.get(name, ()) if known else () for name in ("model", "tools")]
+    last = [definitions[-1] for definitions in found if definitions]
+    others = [each for each in last if not each.func.__module__.startswith("agentgauge.pytest_plugin")]
+    return Group(tuple(f"{each.argname} {each.baseid}" for each in others), item.path.parent)
+
+
+def _shown(given: Given) -> str:
+    return ", ".join(f"{name} {value!r}" for name, value in given.noted.items()) or "the run's own model and tools"
+
+
+class WrongAnswer(AssertionError, pytest.fail.Exception):  # type: ignore[misc, name-defined]
+    """The model's answer is wrong: the case fails. Shown as its text alone."""
+
+    def __init__(self, message: str) -> None:
+        pytest.fail.Exception.__init__(self, message, pytrace=False)
+
+
+def is_verdict(error: BaseException, outcome: Outcome) -> bool:
+    """Whether a test has failed because of its wrong answer, and for no reason of its own."""
+    return isinstance(error, AssertionError) and not outcome.passed and str(error).startswith(outcome.explanation)
+
+
 # -- The worker, which runs cases: in every xdist worker, and in the one process of a serial run.
 
 
@@ -107,14 +145,16 @@ class Worker:
         self._problem_reported = False
         self._queue_is_known = not worker.is_replacement
         self._suspects: set[str] = set()  # tests that run alone: while there are some, no case is started ahead
-        self._held: dict[CaseId, Planned] = {}  # cases that start when the suspects are through
+        self._coming: dict[Group, dict[CaseId, Planned]] = {}  # cases that have not been started ahead
+        self._given: dict[Group, Given] = {}  # what the tests of a group give to ``solve``
         self._interrupts = Interrupts()
 
-    def result(self, item: pytest.Item) -> Line | Record:
-        """The result of a case. Fails if its record could not be stored."""
+    def result(self, item: pytest.Item, given: Given) -> Line | Record:
+        """The result of a case. Fails if its record could not be stored. ``given``: the objects that its test gives."""
         planned = item.stash[PLANNED]
+        self._start_ahead(item, given)
         try:
-            result = self._asked.get(planned.id) or self._result(planned)
+            result = self._asked.get(planned.id) or self._result(planned, given)
             self._asked = {planned.id: result} if isinstance(result, Line) and result.finished else {}
         except pytest.fail.Exception as failed:  # pytest-timeout's: where it waited says nothing
             raise pytest.fail.Exception(str(failed), pytrace=False) from None
@@ -137,9 +177,12 @@ class Worker:
         assert result is not None
         return result
 
+    def has_own_tests(self, session: pytest.Session) -> bool:
+        return any(OWN in item.stash for item in session.items)
+
     def start_own_tests(self, session: pytest.Session) -> OwnCases | None:
         """The cases of the project's own tests. None if no test names a fixture of ours."""
-        if any(OWN in item.stash for item in session.items):
+        if self.has_own_tests(session):
             self._start_cases(session)
         return self.own_cases
 
@@ -195,7 +238,13 @@ class Worker:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        if call.excinfo and (outcome := item.stash.get(OUTCOME, None)) and is_verdict(call.excinfo.value, outcome):
+            # the explanation alone, without a traceback and without what pytest found out about ``outcome.passed``
+            wrong = WrongAnswer(outcome.explanation).with_traceback(call.excinfo.tb)
+            call.excinfo = pytest.ExceptionInfo.from_exception(wrong)
         report = yield
+        if report.when == "call" and item.stash.get(BROKEN, False):
+            report.when = "setup"  # a fault that is not the model's: pytest calls it an error, and no failure
         if call.when == "teardown" and PLANNED in item.stash:
             item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end
         _redact(report)
@@ -239,26 +288,50 @@ class Worker:
             self._submit(queue)
 
     def _submit(self, items: Sequence[pytest.Item]) -> None:
-        """Let cases start before pytest reaches them; not before the suspects of this worker are through."""
-        assert self._cases is not None
-        self._held |= {case.id: case for case in self._unfinished(items)}
+        """Note cases that may be started before pytest reaches them."""
+        assert self._runner is not None
+        for item in items:
+            if (case := item.stash.get(PLANNED, None)) and case.id not in self._runner.finished:
+                self._coming.setdefault(group_of_fixtures(item), {})[case.id] = case
         if self._queue_is_known and items:
             self._suspects &= {item.nodeid for item in items}
-        if not self._suspects:
-            self._cases.submit(self._held.values())
-            self._held = {}
+        self._release()
 
-    def _unfinished(self, items: Iterable[pytest.Item]) -> list[Planned]:
-        assert self._runner is not None
-        planned = [case for item in items if (case := item.stash.get(PLANNED, None))]
-        return [case for case in planned if case.id not in self._runner.finished]
+    def _release(self) -> None:
+        """Start cases of which it is known what their tests give; not before the suspects of this worker are
+        through. Elsewhere, pytest finds out what they give there."""
+        assert self._cases is not None
+        for group in () if self._suspects else list(self._coming):
+            if group in self._given or self._cases is not self._background:
+                self._cases.submit(self._coming.pop(group).values(), self._given.get(group, OWN_OBJECTS))
 
-    def _result(self, planned: Planned) -> Line | Record | None:
+    def _start_ahead(self, item: pytest.Item, given: Given) -> None:
+        """A test has given its objects to ``solve``: start the other cases of its group with the same. Where they are
+        the run's own, all cases start whose fixtures nothing overrides. Fails where the test gives other objects than
+        those that its case was started with."""
+        if self._cases is None:
+            return
+        group = group_of_fixtures(item)
+        if (known := self._given.setdefault(group, given)) != given and self._cases is self._background:
+            pytest.fail(
+                f"solve got {_shown(given)}, and an earlier test of this folder gave {_shown(known)}, with which cases"
+                " were started ahead; let one session-scoped fixture model or tools, in a conftest.py or the test's"
+                " module, return what these tests give",
+                pytrace=False,
+            )
+        if given == OWN_OBJECTS and not group.overridden:
+            for other in self._coming:
+                if not other.overridden:
+                    self._given.setdefault(other, given)
+        self._release()
+
+    def _result(self, planned: Planned, given: Given) -> Line | Record | None:
         """None where no case could be started. Raises OSError where the case could not be stored."""
         if self._runner is None or self._cases is None:
             return None
-        self._held.pop(planned.id, None)
-        return self._runner.finished.pop(planned.id, None) or self._cases.result(planned)
+        for cases in self._coming.values():
+            cases.pop(planned.id, None)
+        return self._runner.finished.pop(planned.id, None) or self._cases.result(planned, given)
 
     def _stop_if_asked(self, session: pytest.Session) -> None:
         if self._runner is None or self._cases is None:

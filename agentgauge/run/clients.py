@@ -62,6 +62,7 @@ class Clients:
         """Called when the tested model has answered a request of a case."""
         self._requests = OpenRequests()
         self._models: dict[str, ChatModel] = {}
+        self._others: list[tuple[ModelSpec, ChatModel]] = []
         self._boxes: dict[str, ToolBox | None] = {}
         self._caches: dict[str, Cache] = {}
         self._cassette: Cassette | None = None  # that is replayed
@@ -76,6 +77,14 @@ class Clients:
         if role not in self._models:
             self._models[role] = self._make_model(role)
         return self._models[role]
+
+    def other(self, spec: ModelSpec) -> ChatModel:
+        """A model that a test gives in the tested one's place."""
+        for known, model in self._others:
+            if known == spec:
+                return model
+        self._others.append((spec, self._asked(spec, "")))
+        return self._others[-1][1]
 
     def tool_server(self, task: str) -> Endpoint:
         """The task's tool server, for programs with their own client. Raises UsageProblem if the run has none."""
@@ -141,7 +150,7 @@ class Clients:
         return self._requests.sent
 
     async def close(self) -> None:
-        for client in (*self._models.values(), *self._boxes.values()):
+        for client in (*self._models.values(), *(model for _, model in self._others), *self._boxes.values()):
             if client is not None:
                 await client.close()
         for file in (self._cassette, self._recording, *self._caches.values()):
@@ -150,19 +159,23 @@ class Clients:
         drop_waiting()
 
     def _make_model(self, role: str) -> ChatModel:
-        from agentgauge.replies.cache import REPLIES, CachedModel
-        from agentgauge.replies.recording import RecordingModel, ReplayModel
-
         if self._settings.replay:
+            from agentgauge.replies.recording import ReplayModel
+
             name = str(self._settings.options[role]) if role else self._settings.model.name
             return ReplayModel(self._replayed(self._settings.replay), name)
         spec = self._settings.roles[role] if role else self._settings.spec
         assert spec is not None, "only a replayed or rescored run has no model to reach"
+        return self._asked(replace(spec, reported=reported_names(self._folder.path).get(role)), role)
+
+    def _asked(self, spec: ModelSpec, role: str) -> ChatModel:
+        from agentgauge.replies.cache import REPLIES, CachedModel
+        from agentgauge.replies.recording import RecordingModel
+
         on_reply = None if role else self.on_reply
         if spec.embedded:
             model: ChatModel = self._embedded_model(spec, "native" if role else self._settings.dialect, on_reply)
         else:
-            spec = replace(spec, reported=reported_names(self._folder.path).get(role))
             model = self._batch_model(spec) or self._live_model(spec, on_reply)
             if self._settings.cache:  # an embedded model answers by the case, and costs nothing
                 model = CachedModel(model, self._cache(REPLIES), on_reply)

@@ -10,6 +10,7 @@ from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest, Message
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
+from agentgauge.model.spec import ModelSpec
 from agentgauge.store.jsonl import CaseId
 
 
@@ -34,7 +35,8 @@ class Planned:
 class Given:
     """Two are equal where their cases may be solved alike."""
 
-    model: ChatModel | None = None  # of the project's own; None: the run's
+    spec: ModelSpec | None = None  # another model in the tested one's place
+    model: ChatModel | None = None  # an object of the project's own in its place
     system: str = ""  # put in front of every conversation with the tested model
     tools: ToolBox | None = None  # of the project's own; None: the run's
 
@@ -42,15 +44,11 @@ class Given:
     def noted(self) -> dict[str, str]:
         """What differs from the run's own, for records."""
         noted = {
-            "model": self.model and self.model.name,
+            "model": self.spec.name if self.spec else self.model and self.model.name,
             "system": self.system,
             "tools": self.tools and repr(self.tools),
         }
         return {name: value for name, value in noted.items() if value}
-
-    def model_for(self, own: ChatModel) -> ChatModel:
-        model = self.model or own
-        return WithSystem(model, self.system) if self.system else model
 
 
 OWN = Given()
@@ -68,13 +66,13 @@ class WithSystem:
         self.reported = model.reported
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        return await self._model.complete(replace(request, messages=_told(request.messages, self._text)))
+        return await self._model.complete(replace(request, messages=told(request.messages, self._text)))
 
     async def close(self) -> None:
         await self._model.close()
 
 
-def _told(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
+def told(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
     """The messages with the text at the begin of their system message, which is added where there is none."""
     first, *rest = messages
     if first.get("role") in ("system", "developer") and isinstance(first.get("content"), str):

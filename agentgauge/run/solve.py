@@ -29,7 +29,7 @@ from agentgauge.core.tracebacks import mistake_behind, place_of
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Transcript, Usage
 from agentgauge.replies.stages import Stages
 from agentgauge.run.clients import Clients
-from agentgauge.run.planned import OWN, Given, Planned
+from agentgauge.run.planned import OWN, Given, Planned, WithSystem
 from agentgauge.run.scoring import checked
 from agentgauge.run.thread_pools import in_thread_pool
 from agentgauge.store import Line, RunFolder
@@ -105,7 +105,8 @@ class Solver:
         resumed = self.stages.find(*place) if self.earlier else None
         folder = self.folder.files(*planned.id)
         own = self.clients.model()
-        model = given.model_for(own)
+        model = self.clients.other(given.spec) if given.spec else given.model or own
+        model = WithSystem(model, given.system) if given.system else model
         if self.earlier and resumed is None and folder.exists():
             shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
         return Case(

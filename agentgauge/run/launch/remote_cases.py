@@ -18,7 +18,7 @@ from agentgauge.core.types import Record
 from agentgauge.run.crashes import CAUSE, GUILTY
 from agentgauge.run.launch.node import ShardCommand, ShardSpec, unpack
 from agentgauge.run.launch_settings import LaunchOptions
-from agentgauge.run.planned import Planned
+from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.runner import STOPPED, WATCH_SECONDS
 from agentgauge.run.shards.balance import balanced
 from agentgauge.store import Line, RunFolder
@@ -126,8 +126,8 @@ class RemoteCases:
 
     # -- on pytest's thread
 
-    def submit(self, cases: Iterable[Planned]) -> None:
-        """Cut cases into shards, and append them to the waiting shards."""
+    def submit(self, cases: Iterable[Planned], given: Given = OWN) -> None:
+        """Cut cases into shards, and append them to the waiting shards. What tests give, pytest finds out where they run."""
         fresh = [case for case in cases if case.id not in self._known]
         self._known.update(case.id for case in fresh)
         parts = balanced(fresh, min(len(fresh), SHARDS_A_WORKER * self._options.workers)) if fresh else []
@@ -135,7 +135,7 @@ class RemoteCases:
         with self._changed:
             self._queue.extend(shards)
 
-    def result(self, case: Planned) -> Line | Record:
+    def result(self, case: Planned, given: Given = OWN) -> Line | Record:
         """As ``Background.result``. Raises OSError where the record could not be stored."""
         if case.id not in self._known:
             with self._changed:

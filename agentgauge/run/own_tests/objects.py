@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Conversation, Message
-from agentgauge.core.errors import Fault
+from agentgauge.core.config import Config
+from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
+from agentgauge.model.presets import resolve
 from agentgauge.run.chat_form import ProgramRequest
 from agentgauge.run.clients import Endpoint
 from agentgauge.run.endpoint_proxy import EndpointProxy, ProgramSession, ask_model
 from agentgauge.run.own_tests.case import OwnCases
+from agentgauge.run.planned import OWN, Given, told
 
 # -- What the fixtures ``model`` and ``tools`` return: the run's model and its real tools.
 
@@ -27,14 +32,30 @@ FILES = "\n\nThese files belong to it: "
 
 
 class Model:
-    """The run's model. Asynchronous code awaits what the methods return."""
+    """The run's model, or one made of it for some tests: what ``solve`` takes, and what a project's own tests ask.
+    Asynchronous code awaits what ``ask`` and ``complete`` return."""
 
-    def __init__(self, cases: OwnCases, name: str) -> None:
+    def __init__(self, cases: Callable[[], OwnCases], name: str, config: Config, given: Given = OWN) -> None:
+        """``cases``: those of this process's own tests, from when one of them runs. ``config``: where other models are
+        described."""
         self._cases = cases
+        self._config = config
         self.name = name
+        self.given = given
 
     def __repr__(self) -> str:
-        return f"<model {self.name}>"
+        return f"<model {self.name}{', told something first' if self.given.system else ''}>"
+
+    def with_system(self, text: str) -> Model:
+        """This model, told a text before every conversation."""
+        system = "\n\n".join(filter(None, (text, self.given.system)))
+        return Model(self._cases, self.name, self._config, replace(self.given, system=system))
+
+    def named(self, name: str, url: str | None = None) -> Model:
+        """Another model in its place: a name as --model takes it, and an address as --model-url does. Raises
+        UsageProblem."""
+        spec = resolve(name, url=url, config=self._config)
+        return Model(self._cases, name, self._config, replace(self.given, spec=spec))
 
     def ask(
         self,
@@ -55,6 +76,7 @@ class Model:
         of ``files``.
         """
         __tracebackhide__ = True
+        self._refuse_named()
         offered = [tool.tool if isinstance(tool, RealTool) else tool for tool in tools]
         named = list(files)
 
@@ -63,18 +85,28 @@ class Model:
             _may_read(case, paths)
             if paths and isinstance(sent, str):
                 sent += FILES + ", ".join(f"`{path}`" for path in paths)
-            return await case.converse(sent, system=system, tools=offered, state=state, max_turns=max_turns)
+            told = "\n\n".join(filter(None, (self.given.system, system)))
+            return await case.converse(sent, system=told, tools=offered, state=state, max_turns=max_turns)
 
-        return self._cases.give(conversation)
+        return self._cases().give(conversation)
 
     def complete(self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()) -> Any:
         """Send one request, with ``tools`` as function schemas. Returns a ``ChatReply``. Raises ModelFault."""
         __tracebackhide__ = True
+        self._refuse_named()
 
         async def reply(case: Case) -> ChatReply:
-            return await case.ask(messages, tools=tools)
+            sent = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+            return await case.ask(told(sent, self.given.system) if self.given.system else sent, tools=tools)
 
-        return self._cases.give(reply)
+        return self._cases().give(reply)
+
+    def _refuse_named(self) -> None:
+        if self.given.spec:
+            raise UsageProblem(
+                f"{self.name} is not the run's model, and only solve() takes another: name it with --model, or give it"
+                " to solve() in the test of a benchmark"
+            )
 
 
 class RealTool:
@@ -109,27 +141,30 @@ class RealTool:
 class Tools:
     """The real tools by name, as attributes."""
 
-    def __init__(self, cases: OwnCases) -> None:
-        __tracebackhide__ = True
+    def __init__(self, cases: Callable[[], OwnCases]) -> None:
         self._cases = cases
-        self.catalog: Mapping[str, Tool] = {}
-        self.catalog = cases.wait(Case.catalog)
+
+    @cached_property
+    def catalog(self) -> Mapping[str, Tool]:
+        """Their descriptions by name. Raises ToolFault."""
+        __tracebackhide__ = True
+        return self._cases().wait(Case.catalog)
 
     @property
     def files(self) -> Path:
         """The folder of the files that tools make in the running test."""
-        return self._cases.wait(_folder)
+        return self._cases().wait(_folder)
 
     def __getattr__(self, name: str) -> RealTool:
         if name not in self.catalog:
             raise AttributeError(f"there is no tool {name!r}; known are {', '.join(self.catalog)}")
-        return RealTool(self.catalog[name], self._cases)
+        return RealTool(self.catalog[name], self._cases())
 
     def __iter__(self) -> Iterator[RealTool]:
         return (getattr(self, name) for name in self.catalog)
 
     def __repr__(self) -> str:
-        return f"<tools {', '.join(self.catalog)}>"
+        return f"<tools {', '.join(self.__dict__.get('catalog', ()))}>"
 
 
 async def _folder(case: Case) -> Path:
