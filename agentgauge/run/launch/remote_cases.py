@@ -127,7 +127,7 @@ class RemoteCases:
     # -- on pytest's thread
 
     def submit(self, cases: Iterable[Planned], given: Given = OWN) -> None:
-        """Cut cases into shards, and append them to the waiting shards. What tests give, pytest finds out where they run."""
+        """Cut cases into shards, and append them to the waiting shards. What tests give is found out where they run."""
         fresh = [case for case in cases if case.id not in self._known]
         self._known.update(case.id for case in fresh)
         parts = balanced(fresh, min(len(fresh), SHARDS_A_WORKER * self._options.workers)) if fresh else []
