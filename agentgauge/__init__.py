@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agentgauge.pytest_plugin import benchmark_task
     from agentgauge.pytest_plugin.benchmark import benchmark
     from agentgauge.pytest_plugin.fixtures import Outcome
+    from agentgauge.run.run import Run
 
 __all__ = [
     "Case",
@@ -23,6 +24,7 @@ __all__ = [
     "DataProblem",
     "Fault",
     "Outcome",
+    "Run",
     "Sample",
     "Score",
     "SimulatedUser",
@@ -43,6 +45,7 @@ _MODULES = {
     "benchmark_task": "agentgauge.pytest_plugin",
     "benchmark": "agentgauge.pytest_plugin.benchmark",
     "Outcome": "agentgauge.pytest_plugin.fixtures",
+    "Run": "agentgauge.run.run",
     **dict.fromkeys(("Conversation", "SimulatedUser"), "agentgauge.core.chat"),
     **dict.fromkeys(("DataProblem", "Fault", "ToolError", "UsageProblem"), "agentgauge.core.errors"),
     **dict.fromkeys(("Sample", "Score"), "agentgauge.core.types"),

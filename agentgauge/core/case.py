@@ -21,6 +21,7 @@ from agentgauge.core.chat import (
     Message,
     Sampling,
     SimulatedUser,
+    told,
 )
 from agentgauge.core.errors import AgentGaugeError, ModelFault
 from agentgauge.core.redaction import redact
@@ -185,6 +186,7 @@ class Case:
     folder: Path  # where this case's produced files go; made when first needed
     models: Callable[[str], ChatModel] | None = None  # the models that options name for roles of their own
     loop: Converse | None = None
+    system: str = ""  # what the tested model is told before every conversation, besides what the task tells it
     readable: list[Path] | None = None  # what tools may read besides ``folder``; None: what is below the sample's root
     tools: Iterable[Callable[..., Any] | Mapping[str, Json] | Tool] = ()  # of ``converse``, where it is given none
     resumed: Checkpoint | None = None  # of an earlier session, in which the case broke after it
@@ -233,6 +235,8 @@ class Case:
             messages = [{"role": "user", "content": messages}]
         model = self._model_of(role)
         own = model is self.model  # what is set for the tested model is not for others
+        if own and self.system:
+            messages = told(messages, self.system)
         request = ChatRequest(
             messages=tuple(messages),
             tools=tuple(tools),

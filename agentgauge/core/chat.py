@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NotRequired, Protocol, TypedDict
 from urllib.parse import quote, unquote
@@ -166,6 +166,14 @@ class ChatReply:
         """The text as the server sent it; None for a null content, which ``text`` reads as an empty one."""
         content: str | None = self._plain["content"]
         return content
+
+
+def told(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
+    """The messages with the text at the begin of their system message, which is added where there is none."""
+    first, *rest = messages
+    if first.get("role") in ("system", "developer") and isinstance(first.get("content"), str):
+        return ({**first, "content": f"{text}\n\n{first['content']}"}, *rest)
+    return ({"role": "system", "content": text}, *messages)
 
 
 class ChatModel(Protocol):

@@ -3,10 +3,9 @@ project give them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest, Message
+from agentgauge.core.chat import ChatModel
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
@@ -53,28 +52,3 @@ class Given:
 
 OWN = Given()
 """The run's own model and tools."""
-
-
-class WithSystem:
-    """A model that is told something before every conversation."""
-
-    def __init__(self, model: ChatModel, text: str) -> None:
-        self._model = model
-        self._text = text
-        self.name = model.name
-        self.fingerprint = model.fingerprint
-        self.reported = model.reported
-
-    async def complete(self, request: ChatRequest) -> ChatReply:
-        return await self._model.complete(replace(request, messages=told(request.messages, self._text)))
-
-    async def close(self) -> None:
-        await self._model.close()
-
-
-def told(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
-    """The messages with the text at the begin of their system message, which is added where there is none."""
-    first, *rest = messages
-    if first.get("role") in ("system", "developer") and isinstance(first.get("content"), str):
-        return ({**first, "content": f"{text}\n\n{first['content']}"}, *rest)
-    return ({"role": "system", "content": text}, *messages)

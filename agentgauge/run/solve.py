@@ -29,7 +29,7 @@ from agentgauge.core.tracebacks import mistake_behind, place_of
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Transcript, Usage
 from agentgauge.replies.stages import Stages
 from agentgauge.run.clients import Clients
-from agentgauge.run.planned import OWN, Given, Planned, WithSystem
+from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.scoring import checked
 from agentgauge.run.thread_pools import in_thread_pool
 from agentgauge.store import Line, RunFolder
@@ -106,7 +106,6 @@ class Solver:
         folder = self.folder.files(*planned.id)
         own = self.clients.model()
         model = self.clients.other(given.spec) if given.spec else given.model or own
-        model = WithSystem(model, given.system) if given.system else model
         if self.earlier and resumed is None and folder.exists():
             shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
         return Case(
@@ -117,6 +116,7 @@ class Solver:
             model=model,
             models=lambda role: model if (found := self.clients.model(role)) is own else found,
             loop=converse,
+            system=given.system,
             toolbox=given.tools or self.clients.box(planned.task),
             folder=folder,
             resumed=resumed,

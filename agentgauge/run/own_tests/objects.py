@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.case import Case
-from agentgauge.core.chat import ChatReply, Conversation, Message
+from agentgauge.core.chat import ChatReply, Conversation, Message, told
 from agentgauge.core.config import Config
 from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.redaction import register
@@ -19,7 +19,7 @@ from agentgauge.run.chat_form import ProgramRequest
 from agentgauge.run.clients import Endpoint
 from agentgauge.run.endpoint_proxy import EndpointProxy, ProgramSession, ask_model
 from agentgauge.run.own_tests.case import OwnCases
-from agentgauge.run.planned import OWN, Given, told
+from agentgauge.run.planned import OWN, Given
 
 # -- What the fixtures ``model`` and ``tools`` return: the run's model and its real tools.
 

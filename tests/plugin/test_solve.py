@@ -1,0 +1,143 @@
+"""The test of a benchmark says what is solved, with which model and which tools: ``solve(sample, model, tools)``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.project import Project, records
+
+BODY = """
+from agentgauge import benchmark_task
+
+@benchmark_task("toy.say")
+def test_say(sample, model, solve):
+    outcome = solve(sample, {model})
+    assert outcome.passed, outcome.explanation
+"""
+
+BRIEF = """
+import pytest
+
+@pytest.fixture(scope="session")
+def model(model):
+    return model.with_system("Answer briefly.")
+"""
+
+
+def project_of(path: Path, body: str = "model", samples: int = 4) -> Project:
+    project = Project.make(path, samples)
+    (path / "test_toy.py").write_text(BODY.format(model=body))
+    return project
+
+
+def messages(run: Path) -> list[list[dict[str, str]]]:
+    return [record["transcript"]["events"][0]["detail"]["messages"] for record in records(run)]
+
+
+def test_the_body_solves_with_the_runs_model(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    result = project.run("--model=oracle", "--run-dir=run")
+    assert result.status == 0, result.output
+    assert all("given" not in record for record in records(tmp_path / "run"))
+
+
+def test_a_wrong_answer_fails_with_the_explanation_alone(tmp_path: Path) -> None:
+    result = project_of(tmp_path, samples=1).run("--model=baseline", "--run-dir=run")
+    assert result.status == 0
+    assert "expected 'word0', got" in result.output
+    for line in ("assert outcome.passed", "where", "AssertionError", "Traceback"):
+        assert line not in result.output
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_fault_in_the_body_is_an_error_and_no_failure(tmp_path: Path, workers: str) -> None:
+    project = project_of(tmp_path, samples=2)
+    project.add_to_conftest(
+        "from agentgauge import Fault\n"
+        "async def broken(case):\n    raise Fault('the lights are out', cause='dark')\n"
+        "TOY = toy(run=broken)\n"
+    )
+    result = project.run("--model=oracle", "--run-dir=run", "-n", workers, "--junitxml=junit.xml")
+    assert result.status == 1
+    assert "2 broken" in result.output
+    assert "failed" not in result.output
+    assert "the lights are out" in result.output
+    junit = (tmp_path / "junit.xml").read_text()
+    assert 'errors="2"' in junit
+    assert 'failures="0"' in junit
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_conftest_gives_another_model_for_its_folder(tmp_path: Path, workers: str) -> None:
+    project = project_of(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "conftest.py").write_text(BRIEF)
+    (other / "test_other.py").write_text(BODY.format(model="model").replace("toy.say", "toy.brief"))
+    project.add_to_conftest('BRIEF = toy(name="toy.brief")\n')
+    result = project.run("--model=oracle", "--run-dir=run", "-n", workers)
+    assert result.status == 0, result.output
+    for record, sent in zip(records(tmp_path / "run"), messages(tmp_path / "run"), strict=True):
+        is_brief = record["task"] == "toy.brief"
+        assert (sent[0] == {"role": "system", "content": "Answer briefly."}) is is_brief
+        assert record.get("given") == ({"system": "Answer briefly."} if is_brief else None)
+
+
+def test_a_body_gives_another_model(tmp_path: Path) -> None:
+    project_of(tmp_path, 'model.with_system("Be brief.")').run("--model=oracle", "--run-dir=run")
+    assert [record["given"] for record in records(tmp_path / "run")] == [{"system": "Be brief."}] * 4
+
+
+def test_a_model_by_its_name_takes_the_place_of_the_runs(tmp_path: Path) -> None:
+    result = project_of(tmp_path, 'model.named("oracle")').run("--model=baseline", "--run-dir=run")
+    assert "4 passed" in result.output
+    assert [record["given"] for record in records(tmp_path / "run")] == [{"model": "oracle"}] * 4
+
+
+def test_an_object_of_the_projects_own_answers(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    project.add_to_conftest(
+        "import pytest\nfrom agentgauge.authoring import ChatReply\n"
+        "class Parrot:\n"
+        "    name = 'parrot'\n    fingerprint = ''\n    reported = None\n"
+        "    async def complete(self, request):\n"
+        "        return ChatReply(request.messages[-1]['content'].removeprefix('say '))\n"
+        "    async def close(self): ...\n"
+        "@pytest.fixture(scope='session')\ndef model():\n    return Parrot()\n"
+    )
+    result = project.run("--model=baseline", "--run-dir=run")
+    assert "4 passed" in result.output, result.output
+    assert [record["given"] for record in records(tmp_path / "run")] == [{"model": "parrot"}] * 4
+
+
+def test_objects_that_differ_from_test_to_test_are_refused(tmp_path: Path) -> None:
+    """Cases were started ahead with the first, and would be paid twice."""
+    result = project_of(tmp_path, "model.with_system(sample)").run("--model=oracle", "--run-dir=run", "--in-flight=1")
+    assert "an earlier test of this folder gave system 's0'" in result.output
+    assert "session-scoped fixture" in result.output
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ("solve('s1', model)", "solve got the sample 's1'; a test solves its own, which is 's0'"),
+        ("solve(sample, 'gpt-4o')", "solve got the model 'gpt-4o'; give the fixture model"),
+        ("solve(sample, model, 3)", "solve got the tools 3; give the fixture tools"),
+    ],
+)
+def test_what_solve_cannot_take_gets_one_sentence(tmp_path: Path, call: str, sentence: str) -> None:
+    project = project_of(tmp_path, samples=1)
+    (tmp_path / "test_toy.py").write_text(BODY.format(model="model").replace("solve(sample, model)", call))
+    assert sentence in project.run("--model=oracle", "--run-dir=run").output
+
+
+def test_a_models_own_test_may_ask_a_model_that_is_told_something(tmp_path: Path) -> None:
+    project = Project.make(tmp_path, 1)
+    (tmp_path / "test_toy.py").write_text(
+        "def test_it(model):\n    assert model.with_system('Be brief.').complete('say hello').text is not None\n"
+    )
+    result = project.run("--model=baseline", "--run-dir=run")
+    assert "1 passed" in result.output, result.output
+    assert messages(tmp_path / "run")[0][0] == {"role": "system", "content": "Be brief."}
