@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.task import Task
 from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.dataset import DataSet, Verified
 from agentgauge.data.fetch.sources import Hub
@@ -55,7 +56,7 @@ def verify(root: Path) -> Verified:
             continue
         if index.file not in files:
             files[index.file] = len(index.rows)
-            names = " and ".join(file.name for file in data.find_all(root, task.data.kind))
+            names = " and ".join(file.name for file in data.find_all(root, _kind_of(task)))
             found.append(f"{names}: {len(index.rows)} records")
             strange += index.differences
         count = len(index.rows)
@@ -103,9 +104,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def serves(task: str, file: str) -> bool:
     """Whether a task needs a file of the release."""
-    source = next(one.data for one in TASKS if one.name == task)
-    assert isinstance(source, MmauData)
-    kind = source.kind
+    kind = _kind_of(next(one for one in TASKS if one.name == task))
     name = Path(file).name
     if name == ARCHIVE:
         return kind.shown == data.NOTEBOOKS.shown
@@ -129,3 +128,8 @@ MMAU = DataSet(
     unpacked_below={ARCHIVE: data.NOTEBOOK_DATA.parts[0]},
 )
 """The files of Apple MMAU on the hub."""
+
+
+def _kind_of(task: Task) -> data.RecordKind:
+    assert isinstance(task.data, MmauData)
+    return task.data.kind

@@ -86,7 +86,7 @@ def build_index(
     place = (state, parts, (entries, describe) if key is None else key)
     found = _known.pop(place, None)
     if found is None:
-        texts = {row.text: row.text for other, (_, rows, _) in list(_known.items()) if other[0] == state for row in rows}
+        texts = _texts(state)
         rows: list[Row] = []
         for entry in (entry for part in files[:parts] for entry in entries(part)):
             id, tags = describe(entry)
@@ -97,6 +97,12 @@ def build_index(
     if len(_known) > _MOST:
         _known.pop(next(iter(_known)), None)
     return Index(file.parent, file, *found)
+
+
+def _texts(state: tuple[Hashable, ...]) -> dict[bytes, bytes]:
+    """The texts of files that another task reads as well, to be held once."""
+    rows = (row for (known, *_), (_, rows, _) in list(_known.items()) if known == state for row in rows)
+    return {row.text: row.text for row in rows}
 
 
 def check_ids(file: Path, ids: Iterable[str]) -> None:

@@ -111,7 +111,7 @@ def _own_requests(settings: Settings, name: str) -> float:
 def _request(settings: Settings, task: str, spec: ModelSpec) -> Usage:
     """What one request of a task to a model is assumed to use."""
     rows = settings.tasks[task].data.index(settings.roots[task]).rows
-    size = sum(row.end - row.start for row in rows) // max(1, len(rows))
+    size = sum(len(row.text) for row in rows) // max(1, len(rows))
     tokens = Usage(1, size // BYTES_PER_TOKEN, REPLY_TOKENS)
     return Usage(1, tokens.prompt_tokens, tokens.completion_tokens, spec.prices.dollars(tokens))
 
