@@ -181,7 +181,8 @@ class Controller:
         if self.settings.cache and not self.settings.launch:  # on a node it may be another folder
             check_cache(self.settings.cache)
         state.tools, state.sandbox = check(self.settings, state.plan)
-        configs = {task: config_fingerprint(self.settings, self.settings.tasks[task]) for task, _, _ in state.plan}
+        tasks = dict.fromkeys(task for task, _, _ in state.plan)
+        configs = {task: config_fingerprint(self.settings, self.settings.tasks[task]) for task in tasks}
         if self.settings.assignment:
             self.settings.assignment.check(configs)
         if self.settings.launch:
