@@ -716,6 +716,16 @@ def test_damaged_data_is_told(tmp_path: Path, name: str, text: str, sentence: st
         files(tmp_path, name, tags=("level",)).index(tmp_path)
 
 
+def test_gold_is_joined_to_any_sample(tmp_path: Path) -> None:
+    """To one without fields, and in the place of a field of that name; from a file of another kind."""
+    (tmp_path / "a.json").write_text('[ {} , {"gold": 1, "q": "}"} ]')
+    (tmp_path / "gold.csv").write_text('id,answer\n0,"a ""b"""\n1,c\n')
+    assert loaded(files(tmp_path, "a.json", gold="gold.csv"), tmp_path) == {
+        "0": {"gold": {"id": "0", "answer": 'a "b"'}},
+        "1": {"gold": {"id": "1", "answer": "c"}, "q": "}"},
+    }
+
+
 def test_gold_that_is_missing_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(lines({"id": "a"}, {"id": "b"}))
     (tmp_path / "gold.jsonl").write_text(lines({"id": "a"}))
