@@ -14,8 +14,8 @@ import pytest
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Index
+from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Sample
 from agentgauge.data.differences import Differences
 from agentgauge.data.find import difference_notes
@@ -27,6 +27,8 @@ from bench_mmau import data as mmau_layout
 from bench_wild import data, layout
 
 Change = Callable[[Any], Any]
+
+TASKS = Registry.installed()
 
 
 def put(path: str, value: Any) -> Change:
@@ -281,7 +283,7 @@ def test_a_session_in_another_layout_is_the_same_session(change: Change, told: s
     assert index.differences == ((f"1 session, 'wild_tool_bench_0': {told}",) if told else ())
     assert data.resolve(data.load(index, index.rows[0], "t"))[0] == data.build_session(session())
     assert data.load_sessions(tmp_path / "Wild-Tool-Bench.jsonl") == [data.build_session(session())]
-    assert find_task("wild").data.check(tmp_path)[0] == []
+    assert TASKS["wild"].data.check(tmp_path)[0] == []
 
 
 @pytest.mark.parametrize(
@@ -386,7 +388,7 @@ def test_files_of_no_task_are_named_once(tmp_path: Path) -> None:
     for name in ("math_standard_20240712", "tool_use_execution_all_20240712", "surprise"):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(problem()), encoding="utf-8")
     roots = dict.fromkeys(("mmau.math_standard", "mmau.math_planner"), tmp_path)
-    assert list(difference_notes(roots)) == [
+    assert list(difference_notes(TASKS, roots)) == [
         f"{tmp_path} differs from the official layout: surprise.jsonl belongs to no task and is left alone"
     ]
 
@@ -457,9 +459,9 @@ def test_data_is_found_under_the_names_of_archives(data_set: str, folders: list[
         assert root is not None and place in (root, root / "data")
 
 
-@pytest.mark.parametrize("name", sorted(task for task in known_tasks() if task.startswith(("gta", "wild", "mmau"))))
+@pytest.mark.parametrize("name", sorted(name for name in TASKS.names if name.startswith(("gta", "wild", "mmau"))))
 def test_the_bundled_data_is_in_the_official_layout(name: str) -> None:
-    task = find_task(name)
+    task = TASKS[name]
     assert list(task.data.differences(task.data.bundled)) == []
 
 
@@ -515,4 +517,4 @@ def test_differences_are_kept_with_the_index(tmp_path: Path) -> None:
 
 
 def one_task(data_set: str) -> Task:
-    return next(task for task in known_tasks().values() if task.data.name == data_set)
+    return next(task for task in TASKS if task.data.name == data_set)

@@ -21,9 +21,9 @@ PAGE = text("docs/adding-a-benchmark.md")
 FILES = {
     "sums.jsonl": '"id": "one"',
     "sums.py": '@benchmark("sums"',
-    "sums_task.py": "class SumsTask",
+    "sums_task.py": 'name="sums.add"',
     "test_add.py": "def test_add(outcome)",
-    "conftest.py": "announce(*TASKS)",
+    "conftest.py": "from sums_task import ADD",
     "shop.py": '@benchmark("shop"',
 }
 CANCELLED = {
@@ -103,8 +103,8 @@ def test_installed_as_packages_they_are_known_to_the_oracle(project: Path) -> No
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sums\nVersion: 1\n")
     points = block(PAGE, "entry-points").replace("project.entry-points.", "").replace('"', "")
-    assert 'An entry point `sums = "sums_task:TASKS"` announces the task' in PAGE
-    (metadata / "entry_points.txt").write_text(f"{points}long = sums_task:TASKS\n")
+    assert 'An entry point `sums = "sums_task"` makes the tasks of a module known' in PAGE
+    (metadata / "entry_points.txt").write_text(f"{points}long = sums_task\n")
     (project / "conftest.py").unlink()
     path = f"{ROOT}{os.pathsep}{project}"
     tasks = run(project, "--pyargs", "sums", "test_add.py", "--model=oracle", path=path)[1]
@@ -122,5 +122,5 @@ def test_a_file_that_the_run_did_not_know_of_is_told(project: Path) -> None:
     assert "the benchmark sums was announced when pytest imported its file" in output
     assert "name the file on the command line (pytest test_sums.py)" in output
     shutil.rmtree(project / "run")
-    change(project, "conftest.py", ("announce(*TASKS)", "announce(*TASKS)\nimport test_sums"))
+    change(project, "conftest.py", ("import ADD", "import ADD\nfrom test_sums import Sums"))
     assert set(run(project, ".", "--model=oracle")[1]) == {"sums", "sums.add"}

@@ -15,10 +15,12 @@ from agentgauge_reports.formats import FORMATS
 from agentgauge_reports.rows import CallResult, MetricResult, SampleResult
 
 import agentgauge
+import agentgauge.authoring
 import agentgauge.dialects
 import agentgauge.tools
 from agentgauge.agent.dialects.registry import OURS
 from agentgauge.core.registry import Registry
+from agentgauge.core.task import Task
 from agentgauge.core.task_options import TaskOption
 from agentgauge.run.options import OPTIONS
 from bench_gta.atomic.fixes import Fix
@@ -163,11 +165,11 @@ def test_every_field_of_a_read_run_is_listed() -> None:
     assert listed == {name: [field.name for field in fields(kind)] for name, kind in kinds.items()}
 
 
-def test_every_capability_and_argument_is_on_the_page_about_benchmarks() -> None:
+def test_every_part_of_a_task_and_argument_is_on_the_page_about_benchmarks() -> None:
     page = text("docs/adding-a-benchmark.md")
-    table = rows(page, "base class")
-    classes = re.findall(r"^class ([A-Z]\w+)\(ABC\)", text("agentgauge/core/capabilities.py"), re.MULTILINE)
-    assert sorted(_plain(row[0]) for row in table) == sorted(classes)
+    table = rows(page, "part")
+    parts = [field.name for field in fields(Task) if field.default is None]
+    assert sorted(_plain(row[0]) for row in table) == sorted(parts)
     assert all((ROOT / _plain(row[-1])).is_file() for row in table)
     arguments = list(inspect.signature(agentgauge.benchmark).parameters)[1:]
     assert sorted(_plain(row[0]) for row in rows(page, "argument")) == sorted(arguments)
@@ -178,4 +180,4 @@ def test_the_reference_has_every_public_name() -> None:
     assert sorted(re.findall(r"^::: (\S+)$", text("docs/api.md"), re.MULTILINE)) == sorted(public)
 
 
-MODULES = (agentgauge, agentgauge.tools, agentgauge.dialects)
+MODULES = (agentgauge, agentgauge.authoring, agentgauge.tools, agentgauge.dialects)

@@ -65,7 +65,7 @@ def counts(run: Path) -> tuple[int, int, float]:
 
 def test_it_has_every_file_of_the_template_under_the_name(project: Path) -> None:
     files = {str(path.relative_to(project)) for path in project.rglob("*") if path.suffix in (".py", ".toml", ".json")}
-    assert {"pyproject.toml", f"{NAME}/task.py", f"{NAME}/test_{NAME}.py", f"{NAME}/published.json"} <= files
+    assert {"pyproject.toml", f"{NAME}/test_{NAME}.py", f"{NAME}/published.json"} <= files
     assert [file for file in files if PLACEHOLDER in file or PLACEHOLDER in (project / file).read_text()] == []
     assert PLACEHOLDER in (TEMPLATE / "pyproject.toml").read_text()
 

@@ -3,7 +3,8 @@
 import pytest
 from function_calls.test_function_calls import FunctionCalls
 
-from agentgauge import Conversation, ConversationCall, Sample
+from agentgauge import Conversation, Sample
+from agentgauge.authoring import ConversationCall, author_of
 
 GOLD = [{"name": "add", "arguments": {"a": [1, "one"], "b": [2], "note": [None, "x"]}}]
 
@@ -28,4 +29,4 @@ GOLD = [{"name": "add", "arguments": {"a": [1, "one"], "b": [2], "note": [None, 
 def test_calls_are_compared_in_any_order(tmp_path, gold, made, right):
     sample = Sample("1", "function_calls", (), {"gold": {"calls": gold}}, tmp_path)
     answer = Conversation("", tuple(ConversationCall(name, arguments) for name, arguments in made))
-    assert FunctionCalls().score(sample, answer).passed is right
+    assert author_of(FunctionCalls)().score(sample, answer).passed is right

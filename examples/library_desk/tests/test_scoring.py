@@ -7,13 +7,14 @@ from library_desk.desk import Desk, clear_fine, hold, renew
 from library_desk.test_library_desk import LibraryDesk
 
 from agentgauge import Conversation, Sample, ToolError
+from agentgauge.authoring import author_of
 
 PAYLOAD = {"calls": [{"name": "renew", "arguments": {"books": ["Dune"]}}], "tell": ["Dune"]}
 
 
 def score(desk, text, tmp_path):
     talk = Conversation(text, messages=({"role": "assistant", "content": text},), state=asdict(desk))
-    return LibraryDesk().score(Sample("1", "library_desk", (), PAYLOAD, tmp_path), talk)
+    return author_of(LibraryDesk)().score(Sample("1", "library_desk", (), PAYLOAD, tmp_path), talk)
 
 
 def test_right_records_and_the_right_word(tmp_path):
