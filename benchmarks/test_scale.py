@@ -23,8 +23,8 @@ FLAT = 1.25
 """How much more a sample may cost among the most than among the fewest. Start-up is taken off."""
 
 PROCESS, CONTROLLER = 150 + 0.004 * MANY, 150 + 0.001 * MANY
-"""MB that a run of the most may take: a process that collects, and one that only distributes. Of pytest's own an
-item takes 2.9 KB."""
+"""MB that a run of the most may take beside its data, which is small here: a process that collects, and one that only
+distributes. Of pytest's own an item takes 2.9 KB."""
 
 
 def alone(workers: str) -> tuple[str, ...]:

@@ -181,14 +181,13 @@ class Controller:
         if self.settings.cache and not self.settings.launch:  # on a node it may be another folder
             check_cache(self.settings.cache)
         state.tools, state.sandbox = check(self.settings, state.plan)
-        tasks = dict.fromkeys(task for task, _, _ in state.plan)
-        configs = {task: config_fingerprint(self.settings, self.settings.tasks[task]) for task in tasks}
+        tasks = {task for task, _, _ in state.plan}
+        configs = {task: config_fingerprint(self.settings, self.settings.tasks[task]) for task in sorted(tasks)}
         if self.settings.assignment:
             self.settings.assignment.check(configs)
         if self.settings.launch:
             self.config.stash[DRIVER] = self._connected(configs)
         state.notes += require_sight(self.settings, self.folder, state.plan)
-        tasks = {task for task, _, _ in state.plan}
         self._services = start_services(self.settings, self.folder, tasks, self._service_failed)
         if self.settings.record:
             settings = stored_settings(self.settings, state.tools) | {"vision": stored_vision(self.settings)}

@@ -326,7 +326,7 @@ def test_a_response_file_with_such_a_reply_is_scored(
     if name == "dag_reasoning":
         lines.append(line({**record, "id": "fine"}, {"content": "Chosen Plan: 1"}))
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    result = BY_NAME[name].score_files(tmp_path, file, scoring="parity", similarity="")
+    result = BY_NAME[name].files.score(tmp_path, file, scoring="parity", similarity="")
     assert {key: result["metrics"][key] for key in metrics} == metrics
     assert [stop["sample"] for stop in result["stops"]] == (["odd"] if stops else [])
     assert all(stops in stop["reason"] for stop in result["stops"])
@@ -339,4 +339,4 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     for text, message in bad.items():
         file.write_text(text)
         with pytest.raises(DataProblem, match=message):
-            BY_NAME["dag_reasoning"].score_files(tmp_path, file, scoring="parity", similarity="")
+            BY_NAME["dag_reasoning"].files.score(tmp_path, file, scoring="parity", similarity="")

@@ -7,6 +7,7 @@ from importlib.metadata import version
 import pytest
 
 from agentgauge.cli.main import commands_of_packages, main
+from agentgauge.core.registry import Registry
 from tests.made_up import install
 
 PICNIC = '''
@@ -30,6 +31,32 @@ def picnic(tmp_path, monkeypatch):
 def test_a_command_of_another_package_is_run(capsys):
     assert main(["picnic", "--bread", "jam"]) == 3
     assert capsys.readouterr().out == "to eat: --bread jam\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["launch", "--help"], ["serve-tools", "--help"], ["pack", "--help"]])
+def test_what_needs_no_task_loads_none(words, monkeypatch, capsys):
+    def fails():
+        raise AssertionError
+
+    monkeypatch.setattr(Registry, "installed", fails)
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: agentgauge")
+
+
+@pytest.mark.parametrize("form", [["--tasks={}"], ["--tasks", "{}"]])
+def test_files_before_a_command_announce_tasks_to_it(form, tmp_path, capsys):
+    (tmp_path / "of_ours.py").write_text("from tests.plugin.toy import TOY, toy\n\nTASKS = [toy(name='toy.two')]\n")
+    words = [word.format(tmp_path / "of_ours.py") for word in form]
+    assert main([*words, "data", "check", "toy.none"]) == 4
+    assert (
+        "there is no task 'toy.none'" in (told := capsys.readouterr().err) and "tests.tools, toy.say, toy.two" in told
+    )
+    assert main([*words, "picnic"]) == 3, "a command that knows no tasks"
+    assert main([f"--tasks={tmp_path / 'absent.py'}", "picnic"]) == 4
+    assert "is not a Python file" in capsys.readouterr().err
+    assert main(["data", "check", "toy.say"]) == 4, "another command does not know them"
 
 
 def test_the_help_lists_it_and_says_which_cannot_be_loaded(capsys):

@@ -24,12 +24,14 @@ from agentgauge_reports.view.runs import Runs
 from agentgauge.cli.main import main
 from agentgauge.core import files
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.registry import Registry
 from agentgauge.run.preflight import reported_names
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import file_name
 from agentgauge.store.jsonl import decoded
 from tests.run_folders.hostile import ESCAPES, change, rich, write
 
+INSTALLED = Registry.installed()
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -219,7 +221,7 @@ def test_a_run_that_is_made_up_takes_no_other_from_the_list(whole, tmp_path):
     edited(runs / "figure", "summary.json", FIGURE, True)
     edited(runs / "live", "run.json", "finished", None)
     edited_record(runs / "live", 0, transcript=None, finished=1e308)
-    told = {entry["name"]: entry for entry in json.loads(json.dumps(Runs(runs).list(), allow_nan=False))}
+    told = {entry["name"]: entry for entry in json.loads(json.dumps(Runs(runs, INSTALLED).list(), allow_nan=False))}
     assert {name: bool(entry["problem"]) for name, entry in told.items()} == {
         "good": False, "figure": True, "live": False, "not utf-8 \\udcff": True,
     }  # fmt: skip
@@ -248,7 +250,7 @@ def test_no_name_of_a_run_is_markup_in_tables(run, name, capsys):
     columns = json.loads((run / "summary.json").read_text())["tasks"]["wild"]["breakdowns"][0] | {"title": name}
     edited(run, "summary.json", "tasks/wild/breakdowns", [columns])
     status, told = said(capsys, "report", run, "--table", "md")
-    pages = [told, leaderboard(json.loads((run / "summary.json").read_text()))]
+    pages = [told, leaderboard(json.loads((run / "summary.json").read_text()), INSTALLED)]
     assert status == 0
     assert not any(re.search(r"^# H|<img|\]\(http|\]\(j", page, re.MULTILINE) for page in pages)
 
@@ -323,7 +325,7 @@ def test_a_compressed_transcript_is_bounded(run):
 
 def readers(run: Path, other: Path, out: Path, capsys) -> Iterator[Callable[[], object]]:
     """What reads a run folder; none may raise. The first ones are quick."""
-    yield lambda: json.dumps(Runs(run.parent).list(), allow_nan=False)
+    yield lambda: json.dumps(Runs(run.parent, INSTALLED).list(), allow_nan=False)
 
     def live() -> None:
         state = LiveRun(run)

@@ -14,9 +14,11 @@ from agentgauge_reports.load import RunFiles
 from agentgauge_reports.page.transcript import PageFiles
 
 from agentgauge.cli.main import main
+from agentgauge.core.registry import Registry
 
 SOURCE = Path(__file__).parent / "2026-11" / "gta"
 SECRET = "do not show this"
+INSTALLED = Registry.installed()
 MINI = {"settings": {"data": "mini"}}
 
 
@@ -42,7 +44,7 @@ def edited(run: Path, **values: Any) -> None:
 
 def linked(run: Path, text: str, **about: Any) -> dict[str, str]:
     """The files of a text that are put into a page."""
-    files = PageFiles(run, MINI | about, None)
+    files = PageFiles(run, MINI | about, INSTALLED, None)
     files.links("gta_atomic.e2e", [text])
     return files.embedded
 
@@ -99,7 +101,7 @@ def test_a_run_scores_no_other_folder_again_than_a_run(run, home):
 
 def test_data_that_only_run_json_names_is_not_shown(run, home, monkeypatch):
     used = {"gta_atomic.e2e": {"folder": str(home), "official": True, "fingerprint": None}}
-    files = PageFiles(run, MINI | {"data": used}, None)
+    files = PageFiles(run, MINI | {"data": used}, INSTALLED, None)
     assert files.links("gta_atomic.e2e", ["{ROOT}/secret.json"]) == {}
     assert f"only run.json names {home}; if that is your data set, set AGENTGAUGE_DATA={home}" in files.problem
     monkeypatch.setenv("AGENTGAUGE_DATA", str(home))

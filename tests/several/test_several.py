@@ -15,12 +15,14 @@ from pathlib import Path
 import pytest
 from agentgauge_reports.view.runs import Runs
 
+from agentgauge.core.registry import Registry
 from agentgauge.run.launch_settings import LAUNCH
 from tests.model.fault_server import FaultServer, answer, status
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import PYTEST, Project, interrupt, python, records, run_gta, summary, without_times
 from tests.plugin.test_services import CASES, CONFTEST, SERVER_TOOL_SERVERS, wait_for
 from tests.plugin.test_stopping import write
+from tests.plugin.toy import TOY
 from tests.several.conftest import SAMPLES, tables
 
 pytestmark = pytest.mark.slow
@@ -75,7 +77,7 @@ def test_the_end_has_a_row_for_each_model_the_best_first(project):
     assert "baseline: exit status 1, see out/logs/baseline.log" in lines
     board = (project.path / "out" / "leaderboard.md").read_text()
     assert board.index("| **oracle** | 100.00 |") < board.index("| **baseline** | 0.00 |")
-    assert Runs(project.path / "out").names() == ["baseline", "oracle"]  # of `agentgauge view`
+    assert Runs(project.path / "out", Registry([TOY])).names() == ["baseline", "oracle"]  # of `agentgauge view`
     page = (project.path / "out" / "comparison.html").read_text()
     assert "baseline/report.html" in page and "oracle/report.html" in page
 

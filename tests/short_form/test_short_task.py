@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
 from agentgauge.core.task_options import TaskOption
 from agentgauge.core.types import Sample, Score
+from agentgauge.pytest_plugin.options import named_files
 from agentgauge.short_form.sample_files import SampleFiles
 from agentgauge.short_form.task import author_of, short_task
 from tests.plugin.project import Project, Result, python, records, summary, without_times
@@ -460,6 +462,54 @@ def test_a_mistake_is_told_in_one_sentence(sums: Project, tmp_path: Path, old, n
     assert done.status == status and sentence in done.output
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "is_named"),
+    [
+        ("", "", True),
+        ("import Score, benchmark", "import Score, benchmark as made", False),
+        ("import Score, benchmark\n\n\n@benchmark", "import Score, benchmark as made\n\n\n@made", True),
+        ("from agentgauge import Score, benchmark\n\n\n@", "import agentgauge\n\n\n@agentgauge.", True),
+        ("from agentgauge import", "from theirs import  # no agentgauge\\\n", False),
+        ("class Sums:", "class Sums", False),
+    ],
+)
+def test_a_file_is_imported_early_only_if_it_holds_a_benchmark(tmp_path: Path, old: str, new: str, is_named) -> None:
+    (tmp_path / "sums.py").write_text(SUMS.replace(old, new) if old else SUMS)
+    config: Any = SimpleNamespace(
+        known_args_namespace=SimpleNamespace(file_or_dir=["sums.py::test_sums", "sums.py", "no.py", "."]),
+        invocation_params=SimpleNamespace(dir=tmp_path),
+    )
+    assert named_files(config) == [tmp_path / "sums.py"] * is_named
+
+
+def test_it_is_collected_once_in_its_own_file(sums: Project, tmp_path: Path) -> None:
+    """Not in a file that imports it, and not again if its file is named twice."""
+    for file in sums.path.glob("*.json*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "sums.py").write_text(SUMS)
+    (tmp_path / "test_other.py").write_text("import sums\nSums = sums.Sums\ndef test_name(): assert Sums.name\n")
+    words = ("--collect-only", "-q", "sums.py", "test_other.py", "--keep-duplicates", "sums.py::test_sums[two]")
+    found = [line for line in Project(tmp_path).run(*words, data="mini").output.splitlines() if "::" in line]
+    assert sorted(set(found)) == ["sums.py::test_sums[one]", "sums.py::test_sums[two]", "test_other.py::test_name"]
+    assert found.count("sums.py::test_sums[one]") == 1
+
+
+def test_a_test_of_that_name_in_the_file_is_the_author_s_own(sums: Project, tmp_path: Path) -> None:
+    for file in sums.path.glob("*.json*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    own = """
+from agentgauge import benchmark_task
+
+@benchmark_task("sums")
+def test_sums(outcome):
+    print("mine")
+    outcome.check()
+"""
+    (tmp_path / "sums.py").write_text(SUMS + own)
+    done = Project(tmp_path).run("sums.py", "--model=oracle", "-s", data="mini")
+    assert done.status == 0 and done.output.count("mine") == 2
+
+
 # -- Every sample that a benchmark has is planned, whatever its id is, or the id is refused in one sentence.
 
 
@@ -664,6 +714,16 @@ def test_damaged_data_is_told(tmp_path: Path, name: str, text: str, sentence: st
     (tmp_path / name).write_text(text)
     with pytest.raises(DataProblem, match=sentence):
         files(tmp_path, name, tags=("level",)).index(tmp_path)
+
+
+def test_gold_is_joined_to_any_sample(tmp_path: Path) -> None:
+    """To one without fields, and in the place of a field of that name; from a file of another kind."""
+    (tmp_path / "a.json").write_text('[ {} , {"gold": 1, "q": "}"} ]')
+    (tmp_path / "gold.csv").write_text('id,answer\n0,"a ""b"""\n1,c\n')
+    assert loaded(files(tmp_path, "a.json", gold="gold.csv"), tmp_path) == {
+        "0": {"gold": {"id": "0", "answer": 'a "b"'}},
+        "1": {"gold": {"id": "1", "answer": "c"}, "q": "}"},
+    }
 
 
 def test_gold_that_is_missing_is_told(tmp_path: Path) -> None:
