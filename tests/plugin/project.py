@@ -69,8 +69,8 @@ pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
 OFTEN = """
-from agentgauge.run import prefetcher, progress
-prefetcher.WATCH_SECONDS = 0.05
+from agentgauge.run import progress, runner
+runner.WATCH_SECONDS = 0.05
 progress.PLAIN_SECONDS = progress.LIVE_SECONDS = 0.1
 """
 """For a project's conftest: the progress line is drawn often."""

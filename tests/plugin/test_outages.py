@@ -265,9 +265,9 @@ def test_where_the_requests_of_batches_are(counts, text):
 
 
 SOON_OLD = """
-from agentgauge.run import case_runner
+from agentgauge.run import runner
 from agentgauge.run.coordination import waiting_requests
-waiting_requests.OLD = case_runner.OLD = 0.5
+waiting_requests.OLD = runner.OLD = 0.5
 """
 
 

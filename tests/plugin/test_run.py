@@ -418,7 +418,7 @@ def test_an_ordinary_test_is_told_that_an_outcome_needs_a_task(project, model):
     result = project.run(*model, "-q", "--run-dir", "run")
     assert result.status == 1
     assert (
-        "the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)"
+        "the fixtures sample, solve and outcome are for test functions that are marked with benchmark_task(name)"
         in result.output
     )
     assert "worker.py" not in result.output
