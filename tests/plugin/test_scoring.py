@@ -310,14 +310,14 @@ def test_broken_cases_that_cannot_be_counted_as_the_original_does_end_no_run(pro
 
 
 NO_SCORE = """
-whole = Breaking.score
+whole = score
 
-def score(self, sample, output, scoring, similarity):
+def score(sample, output, scoring, similarity):
     if output is None and sample.id == "s1":
         raise ZeroDivisionError("of nothing")
-    return whole(self, sample, output, scoring, similarity)
+    return whole(sample, output, scoring, similarity)
 
-Breaking.score = score
+BREAKING = toy(score=score)
 """
 
 
