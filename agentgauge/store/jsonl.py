@@ -88,7 +88,8 @@ class Line:
 
     def given(self) -> Mapping[str, str]:
         """See ``Record.given``. Does not decode the transcript."""
-        return outlined(self.raw()).get("given", {})
+        found: Mapping[str, str] = outlined(self.raw()).get("given", {})
+        return found
 
     def explanation(self) -> str | None:
         """The explanation of the score; None without a score. Does not decode the transcript."""
