@@ -11,7 +11,7 @@ from agentgauge.core.registry import Registry
 from agentgauge.core.task import DataSource, Pictures, PredictionFiles, Prompts, RealTools, Similarity
 from agentgauge.core.task_options import role_option
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
-from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Metric, TaskSummary
 from agentgauge.model.providers import Provider, Quirks
 from agentgauge.short_form.sample_files import SampleFiles
 from agentgauge.short_form.task import author_of
@@ -35,6 +35,7 @@ __all__ = [
     "Footnote",
     "Index",
     "Leaderboard",
+    "Metric",
     "MetricFormula",
     "Pictures",
     "PredictionFiles",
@@ -49,6 +50,7 @@ __all__ = [
     "SampleFiles",
     "Sampling",
     "Similarity",
+    "TaskSummary",
     "Tool",
     "ToolBox",
     "ToolCall",

@@ -8,19 +8,21 @@ import inspect
 import os
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import NamedTuple, TextIO, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple, TextIO, cast
 
 from agentgauge.core.announcement import announced, import_file, own_version
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.files import home_variables, refusal
 from agentgauge.core.processes import CommandParser, Output, drop, lost_output, open_closed_streams
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
-from agentgauge.core.registry import Registry, tasks_of
-from agentgauge.core.task import Task
 from agentgauge.core.text import show
+
+if TYPE_CHECKING:
+    from agentgauge.core.registry import Registry
 
 
 class Command(NamedTuple):
@@ -138,15 +140,12 @@ def _run(arguments: Sequence[str]) -> int:
         parser.parse_args(arguments)  # prints help or the version, or what is wrong with an option, and exits
         parser.error("a command is missing; --help lists them")
     try:
-        of_files = [task for file in files for task in _tasks_of_file(file)]
+        modules = [_imported(file) for file in files]
         os.environ.update(home_variables())
         command = COMMANDS.get(name)
         run = pkgutil.resolve_name(command.function) if command else brought[name].load()
-        if command is None or not command.knows_tasks:
-            return int(run(arguments[1:]) or 0)
-        tasks = Registry.installed()
-        tasks.add(*of_files)
-        return int(run(arguments[1:], tasks) or 0)
+        known = (_tasks(modules),) if command and command.knows_tasks else ()
+        return int(run(arguments[1:], *known) or 0)
     except AgentGaugeError as problem:
         show(f"agentgauge: {problem}", file=sys.stderr)
         return 4
@@ -167,10 +166,19 @@ def _split_tasks(arguments: Sequence[str]) -> tuple[list[Path], Sequence[str]]:
     return files, arguments
 
 
-def _tasks_of_file(file: Path) -> list[Task]:
+def _imported(file: Path) -> ModuleType:
     """Raises UsageProblem for a file that cannot be imported."""
     sys.path.insert(0, str(file.absolute().parent))
-    return tasks_of(import_file(file))
+    return import_file(file)
+
+
+def _tasks(modules: Iterable[ModuleType]) -> Registry:
+    """The tasks of installed packages, and those of the modules. Raises UsageProblem for one that is not complete."""
+    from agentgauge.core.registry import Registry, tasks_of  # what they load takes longer than a command without tasks
+
+    tasks = Registry.installed()
+    tasks.add(*(task for module in modules for task in tasks_of(module)))
+    return tasks
 
 
 def commands_of_packages() -> dict[str, EntryPoint]:

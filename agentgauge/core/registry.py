@@ -62,7 +62,8 @@ class Registry:
             raise UsageProblem(
                 f"there is no task {name!r}{did_you_mean(name, self._tasks)}; known are"
                 f" {', '.join(sorted(self._tasks)) or 'none (is AgentGauge installed?)'};"
-                " agentgauge --tasks FILE COMMAND knows those of a file, and so does pytest FILE"
+                " agentgauge --tasks FILE COMMAND knows those of a file, and so does pytest FILE; in Python,"
+                " hand in the task"
             ) from None
 
     def options(self, reserved: Container[str] = ()) -> dict[str, TaskOption]:

@@ -223,6 +223,26 @@ class Metric:
     n: int = 0  # samples that it rests on
     extra: Mapping[str, Json] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        """``54.9 (51.1 to 58.6), n 64``."""
+        if self.value is None:
+            return f"no value, n {self.n}"
+        interval = "" if self.low is None or self.high is None else f" ({self.low:.1f} to {self.high:.1f})"
+        return f"{self.value:.1f}{interval}, n {self.n}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSummary:
+    """What the cases of one task have come to."""
+
+    planned: int
+    passed: int
+    wrong: int
+    broken: int
+    missing: int
+    headline: Metric
+    figures: Mapping[str, Metric]  # by the name of the column
+
 
 def _fields(value: Record | Transcript | Event | Usage | Score) -> dict[str, Json]:
     return {each.name: getattr(value, each.name) for each in fields(value)}

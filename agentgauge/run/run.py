@@ -9,7 +9,6 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from agentgauge.core.files import refusal
 from agentgauge.core.processes import make_tool_token
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.types import Record
+from agentgauge.core.types import Metric, Record, TaskSummary
 from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.outage import outage_notes, outages
 from agentgauge.model.rates import FILE as RATES
@@ -56,36 +55,6 @@ and sets ``run.summary_json``."""
 
 _LEFT = (STOP, RUNNING, SLOTS, WAITING, RATES, OUTAGES, PROBLEM)
 """Files of the run folder that matter while cases run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One figure of a summary: its value with a 95 % interval, and the number of samples that it rests on. None: it is
-    not defined."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return f"no value, n {self.n}"
-        interval = "" if self.low is None or self.high is None else f" ({self.low:.1f} to {self.high:.1f})"
-        return f"{self.value:.1f}{interval}, n {self.n}"
-
-
-@dataclass(frozen=True, slots=True)
-class TaskSummary:
-    """What the cases of one task have come to."""
-
-    planned: int
-    passed: int
-    wrong: int
-    broken: int
-    missing: int
-    headline: Figure
-    figures: Mapping[str, Figure]  # by the name of the column
 
 
 class Run:
@@ -404,7 +373,7 @@ def _reported(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 def _summary(task: Task, part: Mapping[str, Any]) -> TaskSummary:
     figures = {
-        name: Figure(found["value"], found.get("low"), found.get("high"), found.get("n", 0))
+        name: Metric(found["value"], found.get("low"), found.get("high"), found.get("n", 0))
         for name, found in part["metrics"].items()
     }
     counts = {name: part[name] for name in ("planned", "passed", "wrong", "broken", "missing")}

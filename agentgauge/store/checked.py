@@ -139,6 +139,7 @@ class RecordOutline(_Open):
     error: str | None
     cause: str | None
     tags: NotRequired[list[str]]
+    given: NotRequired[dict[str, str]]
     finished: Time
     score: ScorePart | None
     transcript: TranscriptPart | None

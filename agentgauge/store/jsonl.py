@@ -86,6 +86,11 @@ class Line:
     def read(self) -> Record:
         return decoded(self.raw())
 
+    def given(self) -> Mapping[str, str]:
+        """See ``Record.given``. Does not decode the transcript."""
+        found: Mapping[str, str] = outlined(self.raw()).get("given", {})
+        return found
+
     def explanation(self) -> str | None:
         """The explanation of the score; None without a score. Does not decode the transcript."""
         score = outlined(self.raw())["score"]

@@ -18,6 +18,7 @@ NAMES = [
     "DataProblem",
     "Fault",
     "Outcome",
+    "Run",
     "Sample",
     "Score",
     "SimulatedUser",

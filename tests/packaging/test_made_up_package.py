@@ -171,7 +171,7 @@ def test_a_name_of_ours_stays_ours(installed) -> None:
         ("ACME = 1 / 0", "the provider odd_one:ACME cannot be loaded: ZeroDivisionError"),
         ("ACME = 'acme'", "odd_one:ACME is 'acme' and no provider; make an agentgauge.Provider of it"),
         (
-            "from agentgauge import Provider\nACME = Provider('groq', 'G', None, 'G_KEY')",
+            "from agentgauge.authoring import Provider\nACME = Provider('groq', 'G', None, 'G_KEY')",
             "odd_one:ACME: there is a provider 'groq' already; give it another name",
         ),
     ],

@@ -141,3 +141,16 @@ def test_a_models_own_test_may_ask_a_model_that_is_told_something(tmp_path: Path
     result = project.run("--model=baseline", "--run-dir=run")
     assert "1 passed" in result.output, result.output
     assert messages(tmp_path / "run")[0][0] == {"role": "system", "content": "Be brief."}
+
+
+def test_a_resumed_run_solves_again_what_was_solved_with_another_model(tmp_path: Path) -> None:
+    project = project_of(tmp_path, 'model.with_system("Be brief.")')
+    project.run("--model=oracle", "--run-dir=run")
+    again = project.run("--resume=run")
+    assert again.status == 0, again.output
+    before = records(tmp_path / "run")
+    (tmp_path / "test_toy.py").write_text(BODY.format(model="model"))
+    project.run("--resume=run")
+    after = records(tmp_path / "run")
+    assert [record["given"] for record in before] == [{"system": "Be brief."}] * 4
+    assert ["given" in record for record in after] == [False] * 4
