@@ -246,6 +246,7 @@ class Worker:
             report.when = "setup"  # a fault that is not the model's: pytest calls it an error, and no failure
         if call.when == "teardown" and PLANNED in item.stash:
             item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end
+            item.stash[OUTCOME] = None
         _redact(report)
         return report
 
