@@ -178,20 +178,26 @@ def test_the_password_of_a_tool_server_stays_with_its_run(project: Path, monkeyp
 
 def test_the_end_of_a_run_leaves_the_scoring_of_the_others_alone(project: Path) -> None:
     """Many slow scores wait for threads when a short run ends."""
-    scoring, has_ended = threading.Event(), threading.Event()
+    has_ended = threading.Event()
+    answered: list[str] = []
 
     def slow(*given):
-        scoring.set()
         assert has_ended.wait(20)
         return score(*given)
 
+    async def noted(case):
+        answered.append(case.sample.id)
+        return await say(case)
+
     async def late(case):
-        await asyncio.to_thread(scoring.wait, 20)
+        while len(answered) < 40:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)  # all wait for their scores by now
         return await say(case)
 
     lines = [json.dumps({"id": f"s{number}", "say": f"word{number}"}) for number in range(40)]
     (project / "toy" / "toy.jsonl").write_text("\n".join(lines))
-    slow_task, short_task = toy(score=slow, scores_in_thread=True), toy(run=late)
+    slow_task, short_task = toy(run=noted, score=slow, scores_in_thread=True), toy(run=late)
     long = Run([slow_task], "oracle", registry=Registry(), data="toy", run_dir="long", in_flight=40)
     short = Run([short_task], "oracle", registry=Registry(), data="toy", run_dir="short", limit=1)
 
