@@ -182,7 +182,8 @@ def test_the_end_of_a_run_leaves_the_scoring_of_the_others_alone(project: Path) 
     answered: list[str] = []
 
     def slow(*given):
-        assert has_ended.wait(20)
+        if threading.current_thread().name.startswith("agentgauge-score"):  # the preflight scores, too
+            assert has_ended.wait(20)
         return score(*given)
 
     async def noted(case):
