@@ -213,7 +213,7 @@ def model(request: pytest.FixtureRequest, agentgauge_cases: Callable[[], OwnCase
     from agentgauge.run.own_tests.objects import Model
 
     settings: Settings = request.config.stash[WORKER].settings
-    return Model(agentgauge_cases, settings.model.name, settings.file)
+    return Model(agentgauge_cases, settings)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.chat import CaseKey, ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
@@ -18,7 +18,10 @@ from agentgauge.core.tools import CachingToolBox, ToolBox
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.batch import Counts
 from agentgauge.model.open_requests import OpenRequests
+from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import first
 from agentgauge.run.coordination.stopping import StopFile
+from agentgauge.run.planned import Given
 from agentgauge.run.preflight import reported_names
 from agentgauge.run.run_services import SERVICES, PendingToolBox, similarity_command, similarity_name, tools_name
 from agentgauge.run.settings import Settings
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from agentgauge.model.client import OpenAIModel
     from agentgauge.model.embedded.model import EmbeddedModel
     from agentgauge.model.limits import AdaptiveLimiter
-    from agentgauge.model.spec import ModelSpec
     from agentgauge.replies.cache import Cache
     from agentgauge.replies.recording import Cassette
     from agentgauge.replies.store import Replies
@@ -62,7 +64,8 @@ class Clients:
         """Called when the tested model has answered a request of a case."""
         self._requests = OpenRequests()
         self._models: dict[str, ChatModel] = {}
-        self._others: list[tuple[ModelSpec, ChatModel]] = []
+        self._others: list[tuple[ModelSpec | ChatModel, ChatModel]] = []
+        self._other_boxes: list[tuple[ToolBox, ToolBox]] = []
         self._boxes: dict[str, ToolBox | None] = {}
         self._caches: dict[str, Cache] = {}
         self._cassette: Cassette | None = None  # that is replayed
@@ -79,13 +82,52 @@ class Clients:
             self._models[role] = self._make_model(role)
         return self._models[role]
 
-    def other(self, spec: ModelSpec) -> ChatModel:
-        """A model that a test gives in the tested one's place."""
+    def tested(self, given: Given) -> ChatModel:
+        """The model of a case: the run's, or what its test gives."""
+        if (other := given.spec or given.model) is None:
+            return self.model()
         for known, model in self._others:
-            if known == spec:
+            if known is other or (given.spec and known == other):
                 return model
-        self._others.append((spec, self._asked(spec, "")))
+        self._others.append((other, self._made(given)))
         return self._others[-1][1]
+
+    def _made(self, given: Given) -> ChatModel:
+        from agentgauge.replies.recording import RecordingModel, ReplayModel
+
+        if self._settings.replay:
+            name = given.spec.name if given.spec else given.model.name if given.model else ""
+            return ReplayModel(self._replayed(self._settings.replay), name)
+        if given.spec:
+            return self._asked(given.spec, "")
+        assert given.model is not None
+        if self._settings.record:
+            return RecordingModel(given.model, self._recorded(self._settings.record))
+        return given.model
+
+    def tools(self, given: Given, task: Task) -> ToolBox | None:
+        """The tools of a case: the run's, or what its test gives."""
+        from agentgauge.replies.recording import RecordingToolBox, ReplayToolBox
+
+        if given.tools is None:
+            return self.box(task)
+        for known, box in self._other_boxes:
+            if known is given.tools:
+                return box
+        box = given.tools
+        if self._settings.replay:
+            box = ReplayToolBox(self._replayed(self._settings.replay))
+        elif self._settings.record:
+            box = RecordingToolBox(box, self._recorded(self._settings.record))
+        self._other_boxes.append((given.tools, box))
+        return box
+
+    def sampling(self, spec: ModelSpec) -> dict[str, Any]:
+        """Temperature and limit of replies of another model in the tested one's place: the command line's, or its
+        own."""
+        given = self._settings.temperature, self._settings.max_tokens
+        own = spec.temperature, spec.max_tokens
+        return dict(zip(("temperature", "max_tokens"), map(first, given, own), strict=True))
 
     def tool_server(self, task: str) -> Endpoint:
         """The task's tool server, for programs with their own client. Raises UsageProblem if the run has none."""
@@ -151,7 +193,8 @@ class Clients:
         return self._requests.sent
 
     async def close(self) -> None:
-        for client in (*self._models.values(), *(model for _, model in self._others), *self._boxes.values()):
+        others = [model for known, model in self._others if isinstance(known, ModelSpec)]  # a test's own stay open
+        for client in (*self._models.values(), *others, *self._boxes.values()):
             if client is not None:
                 await client.close()
         for file in (self._cassette, self._recording, *self._caches.values()):

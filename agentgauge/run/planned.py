@@ -44,6 +44,7 @@ class Given:
         """What differs from the run's own, for records."""
         noted = {
             "model": self.spec.name if self.spec else self.model and self.model.name,
+            "fingerprint": self.spec and self.spec.fingerprint,
             "system": self.system,
             "tools": self.tools and repr(self.tools),
         }

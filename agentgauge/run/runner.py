@@ -157,6 +157,7 @@ class Runner:
         self._unready: list[Planned] = []  # from the front of the queue
         self._given: dict[CaseId, Given] = {}  # of cases in the queue that have objects of their own
         self._known: set[CaseId] = set()  # in the queue, or running
+        self._taken: set[CaseId] = set()  # results that were asked for, in a worker whose queue comes bit by bit
         self._asked: dict[CaseId, asyncio.Future[None]] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._abandoned: set[asyncio.Task[None]] = set()  # cancelled because they took too long to end
@@ -176,14 +177,19 @@ class Runner:
     def submit(self, cases: Iterable[Planned], given: Given = OWN, *, first: bool = False) -> None:
         """Add cases to the end of the queue, or to its begin; those already in it, running or done stay as they are.
         ``given``: the model and the tools that they get in the place of the run's own."""
-        fresh = [case for case in cases if case.id not in self._known and case.id not in self.results]
-        self._known.update(case.id for case in fresh)
+        fresh: list[Planned] = []
+        for case in cases:
+            if case.id not in self._known and case.id not in self.results and (first or case.id not in self._taken):
+                self._known.add(case.id)
+                fresh.append(case)
         if given is not OWN:
             self._given |= {case.id: given for case in fresh}
         if first:
             self._queue.extendleft(reversed(fresh))
         else:
             self._queue.extend(fresh)
+        if self._closed:
+            self._give_up()
         self._top_up()
 
     async def result(self, case: Planned, given: Given = OWN) -> Line | Record:
@@ -198,7 +204,14 @@ class Runner:
         if case.id not in self.results:
             asked = self._asked.setdefault(case.id, self._loop.create_future())
             await asyncio.shield(asked)
+        return self.taken(case)
+
+    def taken(self, case: Planned) -> Line | Record:
+        """The result of a case that has ended. Any thread may call it. Raises KeyError where there is none, and the
+        error that kept the case from being stored."""
         result = self.results.pop(case.id)
+        if self._place.is_replacement:
+            self._taken.add(case.id)
         if isinstance(result, Exception):
             raise result
         return result
@@ -255,7 +268,7 @@ class Runner:
             case = self._queue.popleft()
             if not self._is_ready(case):
                 self._unready.append(case)
-            elif self._covers(case):
+            elif self._is_covered(case):
                 task = self._loop.create_task(self._run(case))
                 self._running.add(task)
                 task.add_done_callback(self._ended)
@@ -293,10 +306,14 @@ class Runner:
         """Whether a case can be started; otherwise other cases start before it."""
         return self._clients.ready(case.task) and self._first_replies.allow(case)
 
-    def _covers(self, case: Planned) -> bool:
+    def _is_covered(self, case: Planned) -> bool:
         """Whether the budget covers a case that is to be started now; its cost is reserved then."""
-        if self._reserve and not self._reserve.take(case.task.name):
-            return False
+        try:
+            if self._reserve and not self._reserve.take(case.task.name):
+                return False
+        except BaseException:
+            self._queue.appendleft(case)  # it ends with the others that wait
+            raise
         self._first_replies.started(case)
         return True
 
@@ -458,11 +475,15 @@ class Background:
 
     def result(self, case: Planned, given: Given = OWN) -> Line | Record:
         """See ``Runner.result``."""
-        if (found := self._runner.results.pop(case.id, None)) is None:
-            return self.call(self._runner.result(case, given)).result()
-        if isinstance(found, Exception):
-            raise found
-        return found
+        if case.id in self._runner.results:
+            return self._runner.taken(case)
+        asked = self.call(self._runner.result(case, given))
+        try:
+            return asked.result()
+        except BaseException:  # where the waiting is interrupted, the result stays for whoever asks again
+            if not asked.cancel() and asked.exception() is None:
+                self._runner.results[case.id] = asked.result()
+            raise
 
     def call(self, work: Coroutine[Any, Any, Value]) -> Future[Value]:
         """Run a coroutine in the runner's loop."""

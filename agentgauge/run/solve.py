@@ -25,6 +25,7 @@ from agentgauge.core.files import DISK_FULL, RUN_FOLDER, advice, is_disk_full, r
 from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.reply_ends import with_ends
 from agentgauge.core.task import Task
+from agentgauge.core.text import digest
 from agentgauge.core.tracebacks import mistake_behind, place_of
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Transcript, Usage
 from agentgauge.replies.stages import Stages
@@ -69,8 +70,8 @@ class Solver:
         try:
             sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
             old = self._recall(planned)
-            if old and old.answered:
-                record = replace(record, status="wrong", transcript=old.transcript)
+            if old and old.answered and (not self.asks or old.given == given.noted):
+                record = replace(record, status="wrong", transcript=old.transcript, given=old.given)
             elif self.asks:
                 record = await self._run(planned, sample, replace(record, given=given.noted), old, given)
             elif old:
@@ -101,23 +102,24 @@ class Solver:
 
     def open_case(self, planned: Planned, sample: Sample, given: Given = OWN) -> Case:
         """The case that a task works with. Must be called inside the event loop."""
-        place = (planned.id, self.configs[planned.task.name], self._placeholders(sample))
+        config = self.configs[planned.task.name] + (digest(given.noted) if given.noted else "")
+        place = (planned.id, config, self._placeholders(sample))
         resumed = self.stages.find(*place) if self.earlier else None
         folder = self.folder.files(*planned.id)
-        own = self.clients.model()
-        model = self.clients.other(given.spec) if given.spec else given.model or own
+        own, model = self.clients.model(), self.clients.tested(given)
+        settings = replace(self.settings, **self.clients.sampling(given.spec)) if given.spec else self.settings
         if self.earlier and resumed is None and folder.exists():
             shutil.rmtree(folder)  # the names of produced files must not depend on leftovers
         return Case(
             sample=sample,
             attempt=planned.attempt,
             seed=seed_of(planned.id),
-            settings=self.settings,
+            settings=settings,
             model=model,
             models=lambda role: model if (found := self.clients.model(role)) is own else found,
             loop=converse,
             system=given.system,
-            toolbox=given.tools or self.clients.box(planned.task),
+            toolbox=self.clients.tools(given, planned.task),
             folder=folder,
             resumed=resumed,
             on_checkpoint=partial(self.stages.keep, *place),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -355,3 +356,47 @@ def test_a_record_that_is_no_json_makes_its_case_broken(start):
     records = [cases.result(name).read() for name in "ab"]
     assert [record.status for record in records] == ["broken"] * 2
     assert "the record cannot be written: TypeError" in records[0].error
+
+
+def test_a_budget_that_cannot_be_read_ends_every_case_that_waits(start):
+    worker, cases = start("abc", total=1, affordable=1)
+
+    def broken(task: str) -> bool:
+        raise OSError("the disk is gone")
+
+    until(lambda: worker.begun == ["a"])
+    worker.take = broken
+    worker.end("a")
+    assert cases.result("a").status == "passed"
+    for name in "bc":
+        with pytest.raises(OSError, match="the disk is gone"):
+            cases.result(name)
+
+
+def test_an_interrupted_wait_leaves_the_result_for_whoever_asks_again(start):
+    """As a time-out of a test interrupts it, after which the test is run once more."""
+    worker, cases = start("a", total=1)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            cases.result("a")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    worker.end("a")
+    assert cases.result("a").status == "passed"
+    assert worker.begun == ["a"]
+
+
+def test_who_asks_a_closed_runner_is_told(start):
+    async def asked(runner: Runner, case: Planned) -> str:
+        await runner.close()
+        return (await runner.result(case)).status
+
+    _, cases = start("", total=1)
+    background = cases._background
+    assert background.call(asked(background._runner, cases._cases["a"])).result(20) == "missing"

@@ -10,7 +10,6 @@ from typing import Any
 
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Conversation, Message, told
-from agentgauge.core.config import Config
 from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
@@ -20,6 +19,7 @@ from agentgauge.run.clients import Endpoint
 from agentgauge.run.endpoint_proxy import EndpointProxy, ProgramSession, ask_model
 from agentgauge.run.own_tests.case import OwnCases
 from agentgauge.run.planned import OWN, Given
+from agentgauge.run.settings import Settings
 
 # -- What the fixtures ``model`` and ``tools`` return: the run's model and its real tools.
 
@@ -35,12 +35,12 @@ class Model:
     """The run's model, or one made of it for some tests: what ``solve`` takes, and what a project's own tests ask.
     Asynchronous code awaits what ``ask`` and ``complete`` return."""
 
-    def __init__(self, cases: Callable[[], OwnCases], name: str, config: Config, given: Given = OWN) -> None:
-        """``cases``: those of this process's own tests, from when one of them runs. ``config``: where other models are
-        described."""
+    def __init__(self, cases: Callable[[], OwnCases], settings: Settings, name: str = "", given: Given = OWN) -> None:
+        """``cases``: those of this process's own tests, from when one of them runs. ``name``: of a model in the place
+        of the run's."""
         self._cases = cases
-        self._config = config
-        self.name = name
+        self._settings = settings
+        self.name = name or settings.model.name
         self.given = given
 
     def __repr__(self) -> str:
@@ -49,13 +49,14 @@ class Model:
     def with_system(self, text: str) -> Model:
         """This model, told a text before every conversation."""
         system = "\n\n".join(filter(None, (text, self.given.system)))
-        return Model(self._cases, self.name, self._config, replace(self.given, system=system))
+        return Model(self._cases, self._settings, self.name, replace(self.given, system=system))
 
     def named(self, name: str, url: str | None = None) -> Model:
         """Another model in its place: a name as --model takes it, and an address as --model-url does. Raises
         UsageProblem."""
-        spec = resolve(name, url=url, config=self._config)
-        return Model(self._cases, name, self._config, replace(self.given, spec=spec))
+        asks = self._settings.spec is not None  # a replayed or rescored run needs no key
+        spec = resolve(name, url=url, config=self._settings.file, need_key=asks)
+        return Model(self._cases, self._settings, name, replace(self.given, spec=spec))
 
     def ask(
         self,
