@@ -7,14 +7,17 @@ import asyncio
 import time
 from argparse import Namespace
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from numbers import Integral, Real
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from agentgauge.core.announcement import announced
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.files import refusal
+from agentgauge.core.files import cannot_write, refusal
+from agentgauge.core.index import check_ids
 from agentgauge.core.processes import make_tool_token
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
@@ -34,14 +37,14 @@ from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
 from agentgauge.run.limit import limited
 from agentgauge.run.options import OPTIONS, destination
 from agentgauge.run.planned import Planned
-from agentgauge.run.preflight import applicable, check, require_sight, stored_vision
+from agentgauge.run.preflight import applicable, check, require_sight, stored_vision, vision_lines
 from agentgauge.run.run_folder import check_run, run_json, take_folder
 from agentgauge.run.run_services import start_services, stop_services
 from agentgauge.run.runner import Result, Runner
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, read_settings, stored_settings
 from agentgauge.run.shards.shard import FILE as SHARD
-from agentgauge.run.shards.shard import kept, whole_plan
+from agentgauge.run.shards.shard import empty_shard, kept, whole_plan
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.folder_lock import FolderLock
@@ -66,7 +69,7 @@ class Run:
 
     def __init__(
         self,
-        tasks: Sequence[str | Task] = (),
+        tasks: str | Task | Sequence[str | Task] = (),
         model: str | None = None,
         *,
         root: str | Path = ".",
@@ -79,12 +82,14 @@ class Run:
 
         Nothing is written or asked before ``solve`` or ``stream``. Raises UsageProblem.
         """
-        own = [task for task in tasks if isinstance(task, Task)]
-        known = Registry([*(registry or Registry.installed()), *own])
-        names = [task.name if isinstance(task, Task) else known[task].name for task in tasks]
+        named = (tasks,) if isinstance(tasks, str | Task) else tuple(tasks)
+        known = Registry([*(registry or Registry.installed()), *_own_tasks(named)])
+        names = dict.fromkeys(task.name if isinstance(task, Task) else known[task].name for task in named)
         option = _options(known, {"model": model, **options})
         self._init(read_settings(option, Path(root).absolute(), tasks=known), Path(root).absolute())
-        self._selected = names or [name for name in self.settings.roots if not _is_own(self.settings, name)]
+        for name in names:
+            _check_data(self.settings, name)
+        self._selected = [*names] or [name for name in self.settings.roots if not _is_own(self.settings, name)]
         self._is_named = option.run_dir is not None
 
     @classmethod
@@ -101,7 +106,7 @@ class Run:
         self.tools: Mapping[str, Mapping[str, Any]] = {}  # what identifies each tool
         self.sandbox: tuple[str, ...] = ()  # the layers that confine programs
         self.services: dict[str, Service] = {}
-        self.started = time.time()
+        self.started = 0.0  # when it began: seconds since the epoch, once its folder is claimed
         self.stop_reason: str | None = None
         self.service_problem = ""  # why a service did not start, or is gone for good
         self.earlier_death = ""  # of a resumed run: a sentence about cases that were running when a process died
@@ -117,6 +122,8 @@ class Run:
         self._revisions: Revisions | None = None
         self._budget: BudgetWatch | None = None
         self._open = ExitStack()
+        self._was_asked_for = False  # by ``solve`` or ``stream``
+        self._has_begun = False
 
     # -- what a run has
 
@@ -153,43 +160,105 @@ class Run:
             pass
         return self.summary
 
-    async def stream(self) -> AsyncIterator[Record]:
+    async def stream(self) -> AsyncGenerator[Record]:
         """Run all cases; gives each record when its case ends. Whoever leaves the loop early stops the run, which a new
-        one with ``resume=folder`` goes on with. Raises UsageProblem."""
+        one with ``resume=folder`` goes on with; ``contextlib.aclosing`` awaits its end. Raises UsageProblem."""
+        if self._was_asked_for:
+            raise UsageProblem("this Run was started before; make another one, with resume=FOLDER to go on with it")
+        self._was_asked_for = True
+        ended: asyncio.Queue[Line | Record | None] = asyncio.Queue()  # None: no more will come
+        left = asyncio.Event()
+        work = asyncio.create_task(self._whole_run(ended, left))
+        _going.add(work)
+        work.add_done_callback(_going.discard)
+        work.add_done_callback(lambda _: ended.put_nowait(None))
         try:
-            await asyncio.to_thread(self._prepared)
-            runner = Runner(self.settings, {task for task, _, _ in self.plan})
-            ended: asyncio.Queue[Result] = asyncio.Queue()
-            runner.on_done = lambda case, result: ended.put_nowait(result)
-            cases = [case for case in self._cases if case.id not in runner.finished]
-            runner.start()
-            try:
-                runner.submit(cases)
-                for _ in cases:
-                    result = await ended.get()
-                    if isinstance(result, Exception):
-                        raise result
-                    yield result.read() if isinstance(result, Line) else result
-            finally:
-                await runner.close()
+            while (result := await ended.get()) is not None:
+                yield result.read() if isinstance(result, Line) else result
         finally:
-            await asyncio.to_thread(self._ended)
+            left.set()
+            await _to_its_end(work)
+
+    async def _whole_run(self, ended: asyncio.Queue[Line | Record | None], left: asyncio.Event) -> None:
+        """A task of its own: it ends the run properly, whatever becomes of the loop that takes the records. ``left``:
+        set once that loop needs no record any more, because the end moves their files. Raises UsageProblem."""
+        try:
+            try:
+                await _in_thread(self._prepared)
+                if self._has_begun:
+                    await self._run_cases(ended, left)
+            finally:
+                await _in_thread(self._ended)
+        except OSError as error:
+            raise UsageProblem(cannot_write(self.folder, error)) from None
+
+    async def _run_cases(self, ended: asyncio.Queue[Line | Record | None], left: asyncio.Event) -> None:
+        try:
+            runner = Runner(self.settings, {task for task, _, _ in self.plan})
+        except OSError as error:
+            self.stop_reason = cannot_write(self.folder, error)
+            raise
+        cases = [case for case in self._cases if case.id not in runner.finished]
+        waiting = {case.id for case in cases}
+        failures: list[Exception] = []
+
+        def note(case: CaseId, result: Result) -> None:
+            waiting.discard(case)
+            if isinstance(result, Exception):
+                failures.append(result)
+            else:
+                ended.put_nowait(result)
+            if failures or not waiting:
+                ended.put_nowait(None)
+
+        runner.on_done = note
+        runner.start()
+        try:
+            runner.submit(cases)
+            if cases:
+                await left.wait()
+        finally:
+            await runner.close()
+            unwritten = [error for error in failures if isinstance(error, OSError)]
+            if problem := runner.problem or (unwritten and cannot_write(self.folder, unwritten[0])):
+                self.stop_reason = problem
+        if failures:
+            raise failures[0]
 
     def _prepared(self) -> None:
         self.claim({}, is_named=self._is_named)
-        self._cases = self._planned()
         self.files.create()
+        self._cases = self._planned()
+        if not self._cases:
+            self._end_empty()
+            return
         if not (self.settings.resume and self.files.has_plan):
             self.files.write_plan({case.id: f"{case.task.name}[{case.name}]" for case in self._cases})
         if self.settings.spec and not self.settings.tool_server:
             self._open.callback(make_tool_token())
-        self.begin()
+        try:
+            self.begin()
+        except Exception:
+            if not (self.settings.resume or self.files.has_records or self.services):  # whose logs are kept
+                self.files.discard()
+            raise
+        self._has_begun = True
+
+    def _end_empty(self) -> None:
+        """Raises UsageProblem, unless other shards have the cases."""
+        if note := empty_shard(self.files, self.settings.shard):
+            self.notes.append(note)
+            self.summary_json = {"tasks": {}}
+            return
+        names = ", ".join(self._selected)
+        planned_none = self.settings.rescore or self.settings.resume
+        why = f"the earlier run planned none of {names}" if planned_none else f"the data of {names} has no sample"
+        raise UsageProblem(f"there is no case to run: {'; '.join(vision_lines(self.settings)) or why}")
 
     def _ended(self) -> None:
         try:
-            if self.plan:
-                missing = self.stop_reason or self.service_problem or "the program ended before them"
-                self.end(missing)
+            if self._has_begun:
+                self.end(self.stop_reason or self.service_problem or "the program ended before them")
         finally:
             self.close()
 
@@ -201,14 +270,17 @@ class Run:
         for name in self._selected:
             task = self.settings.tasks[name]
             index = task.data.index(self.settings.roots[name])
+            check_ids(index.file, (row.id for row in index.rows))  # a data source may make its index itself
             attempts = range(1, self.settings.attempts + 1)
             rows = index.rows
-            if before is None and self.settings.limit is not None:
+            if before is not None:
+                known = {sample for of, sample, _ in before if of == name}
+                rows = tuple(row for row in rows if row.id in known)
+            if self.settings.limit is not None:
                 rows = tuple(limited(rows, self.settings.limit, task.data))
             found += [Planned(task, index, row, attempt) for row in rows for attempt in attempts]
         if before is not None:
             return [case for case in found if case.id in before]
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = [case for case, stays in zip(found, applicable(self.settings, found), strict=True) if stays]
         if shard := self.settings.shard:
             self.files.write_json(SHARD, whole_plan(shard, found))
@@ -226,6 +298,7 @@ class Run:
         resumed run would differ from the earlier one.
         """
         self._selection = selection
+        self.started = time.time()
         if self.settings.rescore:
             self._open.callback(FolderLock(self.settings.rescore, shared=True).release)
         self.settings, give_back = take_folder(self.settings, is_named=is_named)
@@ -350,17 +423,91 @@ def _is_own(settings: Settings, task: str) -> bool:
     return settings.tasks[task].data.in_run_folder
 
 
+def _own_tasks(named: Sequence[str | Task]) -> list[Task]:
+    """Those that are no names. Raises UsageProblem for two of one name."""
+    own: dict[str, Task] = {}
+    for task in named:
+        if isinstance(task, Task) and own.setdefault(task.name, task) is not task:
+            raise UsageProblem(f"two of the tasks have the name {task.name}; rename one")
+    return [*own.values()]
+
+
+def _check_data(settings: Settings, name: str) -> None:
+    """Raises UsageProblem for a task without data."""
+    if name not in settings.roots:
+        raise UsageProblem(f"there is no data of {name} in {settings.data!r}; give its folder (data=), or leave it out")
+    if _is_own(settings, name):
+        raise UsageProblem(f"{name} stands for the tests of a project, which pytest runs; leave it out")
+
+
 def _options(tasks: Registry, given: Mapping[str, Any]) -> Namespace:
-    """The options of a run as pytest's plugin parses them. Raises UsageProblem for one that is not known."""
-    own = {name.removeprefix("--").replace("-", "_"): destination(name) for name in tasks.options(reserved=OPTIONS)}
-    names = {name.removeprefix("--").replace("-", "_"): None for name in OPTIONS}
+    """The options of a run as pytest's plugin parses them. Raises UsageProblem for one that is not known, and for a
+    value of another type."""
+    own = {_argument(name): option for name, option in tasks.options(reserved=OPTIONS).items()}
+    ours = {_argument(name): name for name in OPTIONS}
+    known = [*ours, *own]
     for name in given:
-        if name not in names and name not in own:
-            known = [*names, *own]
+        if name not in known:
             raise UsageProblem(f"Run has no option {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}")
-    values = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
-    ours = {name: values.get(name) for name in names}
-    return Namespace(**ours, **{place: values.get(name) for name, place in own.items()})
+    values: dict[str, Any] = {name: _option(name, OPTIONS[full], given.get(name)) for name, full in ours.items()}
+    for name, option in own.items():
+        is_switch = option.default is None and not option.accepted
+        kind = {"action": "store_true"} if is_switch else {}
+        values[destination(option.name)] = _option(name, kind, given.get(name))
+    return Namespace(**values)
+
+
+def _argument(option: str) -> str:
+    """The name of an option in Python."""
+    return option.removeprefix("--").replace("-", "_")
+
+
+_KINDS: Mapping[type, tuple[type | UnionType, str]] = {
+    bool: (bool, "True or False"),
+    int: (Integral, "an integer"),
+    float: (Real, "a number"),
+    str: (str | Path, "a text"),
+}
+
+
+def _option(name: str, about: Mapping[str, Any], value: Any) -> Any:
+    """The value as it would be parsed. ``about``: arguments of pytest's ``addoption``. Raises UsageProblem."""
+    if value is None:
+        return None
+    action = about.get("action")
+    if action == "append" and name != "model":  # of which a run has one
+        values = [value] if isinstance(value, str) else value
+        if not (isinstance(values, list | tuple) and all(isinstance(each, str) for each in values)):
+            raise UsageProblem(f"{name}={value!r} does not fit: it takes a text, or a list of texts")
+        return list(values)
+    kind = bool if action == "store_true" else about.get("type", str)
+    accepted, what = _KINDS[kind]
+    if not isinstance(value, accepted) or isinstance(value, bool) != (kind is bool):
+        raise UsageProblem(f"{name}={value!r} does not fit: it takes {what}")
+    return kind(value)
+
+
+_going: set[asyncio.Task[None]] = set()  # asyncio itself keeps no task alive
+
+
+async def _in_thread(step: Callable[[], None]) -> None:
+    """Run a step in a thread. It is waited for even where the task is cancelled."""
+    await _to_its_end(asyncio.get_running_loop().run_in_executor(None, step))
+
+
+async def _to_its_end(work: asyncio.Future[None]) -> None:
+    """Wait for it, also while this task is cancelled, which is raised after that."""
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled:
+        with suppress(asyncio.CancelledError):
+            work.exception()  # is not logged as one that nobody has seen
+        raise cancelled
+    work.result()
 
 
 def _reported(summary: Mapping[str, Any]) -> dict[str, Any]:
