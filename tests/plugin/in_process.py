@@ -206,7 +206,5 @@ def _check(before: Mapping[str, Any]) -> None:
 
 def _difference(value: Any, before: Any) -> Any:
     if isinstance(value, dict):
-        return {
-            key: (before.get(key), value.get(key)) for key in {*before, *value} if before.get(key) != value.get(key)
-        }
+        return {key: (before.get(key), now) for key, now in value.items() if before.get(key) != now}
     return before, value
