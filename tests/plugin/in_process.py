@@ -107,7 +107,7 @@ def _process(cwd: Path, env: Mapping[str, str], arguments: Sequence[str]) -> Ite
     tempfile.tempdir = None
     redaction._known = ()
     sys.argv = [str(Path(pytest.__file__).with_name("__main__.py")), *arguments]
-    sys.path[:] = [str(cwd), *path]
+    sys.path[:] = [str(cwd), *filter(None, env.get("PYTHONPATH", "").split(os.pathsep)), *path]
     importlib.invalidate_caches()
     gc.freeze()  # what is there is no garbage of the run
     try:
@@ -181,7 +181,7 @@ def _bounded(seconds: float) -> Iterator[None]:
 def _state() -> dict[str, Any]:
     root = logging.getLogger()
     return {
-        "environment": dict(os.environ),
+        "environment": {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"},
         "folder": os.getcwd(),  # noqa: PTH109 - compared as it is
         "signals": [signal.getsignal(number) for number in SIGNALS],
         "garbage": (gc.get_threshold(), gc.isenabled()),

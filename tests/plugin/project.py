@@ -1,4 +1,4 @@
-"""Running pytest inside pytest: a project folder with a toy benchmark, and real processes."""
+"""Running pytest inside pytest: a project folder with a toy benchmark, in this process or in one of its own."""
 
 from __future__ import annotations
 
@@ -210,8 +210,12 @@ def _run(*arguments: str, cwd: Path, env: Mapping[str, str] | None, status: int)
     return result
 
 
+AT_START = {"PYTHONHASHSEED", "PYTHONWARNINGS", "PYTHONUTF8", "PYTHONIOENCODING", "LANG", "LC_ALL"}
+
+
 def pytest_here(*words: str, cwd: Path, env: Mapping[str, str] | None = None, seconds: float = 120) -> Result:
     """pytest in this process; its workers are forked."""
+    assert env is None or AT_START.isdisjoint(env), "Python reads them when it starts: the test needs a process"
     workers = [Workers(prepared()[-1])] if "-n" in words and len(prepared()) > 1 else []
     environment = Project(cwd).environment(env)
     return Result(*run_pytest([*PYTEST[2:], *words], cwd, environment, seconds, workers), cwd)
