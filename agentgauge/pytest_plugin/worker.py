@@ -16,13 +16,12 @@ from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
 from agentgauge.pytest_plugin.fixtures import Outcome
 from agentgauge.pytest_plugin.keys import BROKEN, DRIVER, OUTCOME, OWN, PLANNED
-from agentgauge.run.background import Background
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, Interrupts, running_work
 from agentgauge.run.crashes import Suspects
 from agentgauge.run.own_tests.case import OwnCases, planned_outside
 from agentgauge.run.planned import OWN as OWN_OBJECTS
 from agentgauge.run.planned import Given, Planned
-from agentgauge.run.runner import STOP_SECONDS, Place, Runner
+from agentgauge.run.runner import STOP_SECONDS, Background, Place, Runner
 from agentgauge.run.settings import Settings
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
@@ -247,6 +246,7 @@ class Worker:
             report.when = "setup"  # a fault that is not the model's: pytest calls it an error, and no failure
         if call.when == "teardown" and PLANNED in item.stash:
             item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end
+            item.stash[OUTCOME] = None
         _redact(report)
         return report
 

@@ -24,12 +24,12 @@ def answer(sample: Sample, request: ChatRequest, *, one_call: bool = False) -> C
     attached = {used["path"]: f"{sample.root}/{used['path']}" for used in files_of(sample.payload)}
     paths = attached | produced(answers, request)
     function = call["tool_calls"][0]["function"]
-    arguments = {name: _with_paths(value, paths) for name, value in function["arguments"].items()}
+    arguments = {name: with_paths(value, paths) for name, value in function["arguments"].items()}
     called = {"type": "function", "function": {**function, "arguments": arguments}}
     return call_reply(request, {**call, "tool_calls": [called]})
 
 
-def _with_paths(value: Json, paths: Mapping[str, str]) -> Json:
+def with_paths(value: Json, paths: Mapping[str, str]) -> Json:
     """A text with every path of ``paths`` that stands in it as a whole replaced; any other value as it is."""
     if not isinstance(value, str) or not paths:
         return value

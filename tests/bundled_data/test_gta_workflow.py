@@ -17,7 +17,7 @@ from bench_gta.tools import WORKFLOW_CATEGORY_OF
 from bench_gta.workflow import data, rules, tree
 from bench_gta.workflow.data import CATEGORIES_OF_TASKS
 from bench_gta.workflow.facts import Facts
-from bench_gta.workflow.task import with_paths
+from bench_gta.workflow.oracle import with_paths
 from tests.every import every
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS
 from tool_impls.settings import ToolSettings

@@ -59,7 +59,7 @@ def solved(
     sample = Sample("s", "wild", (), {"session": data, "task": task, "language": language}, Path())
     model = Failing(cause) if cause else Scripted(*map(ChatReply, replies))
     case = Case(sample, 1, 0, CaseSettings(family, scoring, prompts=prompts), model, None, Path())
-    return asyncio.run(run_task(case, sending)), model
+    return asyncio.run(run_task(case, sending=sending)), model
 
 
 @pytest.mark.parametrize("release", ["2026", "2025"])

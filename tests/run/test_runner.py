@@ -15,12 +15,11 @@ from agentgauge.core.index import Index
 from agentgauge.core.registry import Registry
 from agentgauge.core.types import Usage
 from agentgauge.run import runner as module
-from agentgauge.run.background import Background
 from agentgauge.run.clients import Clients
 from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.coordination.stopping import STALE_SECONDS, StopFile
 from agentgauge.run.planned import Planned
-from agentgauge.run.runner import STOPPED, Place, Runner
+from agentgauge.run.runner import STOPPED, Background, Place, Runner
 from agentgauge.store.records import Appender
 from tests.plugin.toy import score, toy
 
