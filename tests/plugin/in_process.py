@@ -28,6 +28,7 @@ import _pytest.assertion.util as assertion
 import pytest
 
 from agentgauge.core import redaction
+from tests.model.fault_server import SERVER
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 10.0
@@ -50,7 +51,7 @@ def run_pytest(
     """Exit status, and what the run has written: to standard output, then to standard error."""
     with ExitStack() as stack:
         output = stack.enter_context(_streams())
-        for change in (_modules(cwd), _process(cwd, env, arguments), _bounded(seconds)):
+        for change in (_modules(cwd, env), _process(cwd, env, arguments), _bounded(seconds)):
             stack.enter_context(change)
         before = _state()
         status = int(_main(arguments, plugins))
@@ -131,9 +132,10 @@ def _process(cwd: Path, env: Mapping[str, str], arguments: Sequence[str]) -> Ite
 
 
 @contextmanager
-def _modules(cwd: Path) -> Iterator[None]:
+def _modules(cwd: Path, env: Mapping[str, str]) -> Iterator[None]:
     """Modules of the project and tests are forgotten, and what the project has changed in ours is as before."""
     before = dict(sys.modules)
+    given = [folder for folder in env.get("PYTHONPATH", "").split(os.pathsep) if folder and folder not in sys.path]
     ours = {
         name: dict(vars(module))
         for name, module in before.items()
@@ -143,7 +145,7 @@ def _modules(cwd: Path) -> Iterator[None]:
         yield
     finally:
         for name in [*sys.modules]:
-            if name not in before and _is_of_run(name, sys.modules[name], cwd):
+            if name not in before and _is_of_run(name, sys.modules[name], [cwd, *given]):
                 del sys.modules[name]
         for name, module in before.items():
             if sys.modules.get(name) is not module:
@@ -152,10 +154,10 @@ def _modules(cwd: Path) -> Iterator[None]:
             vars(sys.modules[name]).update(values)
 
 
-def _is_of_run(name: str, module: ModuleType | None, cwd: Path) -> bool:
+def _is_of_run(name: str, module: ModuleType | None, folders: Sequence[str | Path]) -> bool:
     file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), "")
     last = name.rpartition(".")[2]
-    return last == "conftest" or last.startswith("test_") or bool(file and Path(file).is_relative_to(cwd))
+    return last == "conftest" or last.startswith("test_") or bool(file and any(map(Path(file).is_relative_to, folders)))
 
 
 @contextmanager
@@ -188,14 +190,14 @@ def _state() -> dict[str, Any]:
         "logging": (root.level, [*root.handlers], [*root.filters]),
         "hooks": (sys.excepthook, threading.excepthook, sys.unraisablehook),
         "streams": (sys.stdout, sys.stderr, sys.stdin),
-        "threads": {*threading.enumerate()},
+        "threads": {thread for thread in threading.enumerate() if thread.name != SERVER},
     }
 
 
 def _check(before: Mapping[str, Any]) -> None:
     """Raises AssertionError for what a run has left."""
     end = time.monotonic() + PATIENCE
-    for thread in {*threading.enumerate()} - before["threads"]:
+    for thread in _state()["threads"] - before["threads"]:
         thread.join(max(0.0, end - time.monotonic()))
     after = _state()
     left = [thread.name for thread in after.pop("threads") - before["threads"]]
