@@ -41,8 +41,6 @@ def undisturbed(tmp_path_factory) -> tuple[dict, float]:
         begin = time.monotonic()
         words = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run")
         result = project.run_process(*words)
-            "--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run"
-        )
         assert result.status == 0, result.output
         return without_times(summary(project.path / "run")), time.monotonic() - begin
 
