@@ -181,15 +181,21 @@ def _request_sigterm() -> None:
 def make_tool_token(given: str | None = None) -> Callable[[], None]:
     """Make a token for the run's own tool server, before any worker is started. ``given``: the token of a server that
     several runs share. Returns what undoes it."""
-    before = os.environ.get(TOOL_TOKEN)
+    undo = kept(TOOL_TOKEN)
     os.environ[TOOL_TOKEN] = given or secrets.token_urlsafe(32)
     register(os.environ[TOOL_TOKEN])
+    return undo
+
+
+def kept(variable: str) -> Callable[[], None]:
+    """Returns what gives a variable of the environment the value again that it has now."""
+    before = os.environ.get(variable)
 
     def undo() -> None:
         if before is None:
-            os.environ.pop(TOOL_TOKEN, None)
+            os.environ.pop(variable, None)
         else:
-            os.environ[TOOL_TOKEN] = before
+            os.environ[variable] = before
 
     return undo
 
