@@ -160,7 +160,8 @@ class RealTools(ABC):
 
     @abstractmethod
     def toolbox(self, url: str) -> ToolBox:
-        """A client for a tool server."""
+        """A client for a tool server, whose address may hold the server's token: ``http://:TOKEN@host:port``; else
+        the environment holds it."""
 
     async def gateway(self) -> ToolGateway | None:
         """A new server for agent programs; None where the tools are not offered by that protocol."""

@@ -29,7 +29,7 @@ from agentgauge.run.crashes import Suspects
 from agentgauge.run.run import Run
 from agentgauge.run.run_folder import check_run
 from agentgauge.run.runner import Place
-from agentgauge.run.settings import Settings, read_settings, take_tool_token
+from agentgauge.run.settings import Settings, read_settings
 from agentgauge.store import RunFolder
 
 # -- What ``--lf``, ``--ff`` and ``--sw`` know of earlier runs, for each model by itself.
@@ -203,8 +203,7 @@ def _worker_settings(config: pytest.Config, sent: dict[str, Any]) -> Settings:
     select(config, sent["agentgauge_selection"])
     end_with(sent["agentgauge_controller"])
     asks, run_dir = not only_looks(config), Path(sent["agentgauge_run_dir"])
-    settings = read_settings(given(config.option), config.rootpath, run_dir, tasks=registry_of(config), asks=asks)
-    return take_tool_token(settings)
+    return read_settings(given(config.option), config.rootpath, run_dir, tasks=registry_of(config), asks=asks)
 
 
 def _worker_info(sent: dict[str, Any]) -> Place:

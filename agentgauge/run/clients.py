@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.chat import CaseKey, ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
-from agentgauge.core.processes import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.task import RealTools, Task
 from agentgauge.core.task_options import SAME
 from agentgauge.core.tools import CachingToolBox, ToolBox
@@ -25,7 +25,7 @@ from agentgauge.run.planned import Given
 from agentgauge.run.preflight import reported_names
 from agentgauge.run.run_services import SERVICES, PendingToolBox, similarity_command, similarity_name, tools_name
 from agentgauge.run.settings import Settings
-from agentgauge.run.thread_pools import drop_waiting
+from agentgauge.run.thread_pools import hold_threads, release_threads
 from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Clients:
         self._caches: dict[str, Cache] = {}
         self._cassette: Cassette | None = None  # that is replayed
         self._recording: Replies | None = None
+        hold_threads()
 
     def model(self, role: str = "") -> ChatModel:
         """The tested model of this worker's cases, or the model that an option names for a role."""
@@ -132,8 +133,8 @@ class Clients:
         """The task's tool server, for programs with their own client. Raises UsageProblem if the run has none."""
         if self._settings.spec is None:
             raise UsageProblem("a replayed run has no tools at an address; leave --replay out")
-        url = self._settings.tool_server or self._addresses()[tools_name(task)]
-        return Endpoint(url, os.environ.get(TOOL_TOKEN, ""))
+        url, token = without_token(self._settings.tool_server or self._addresses()[tools_name(task)])
+        return Endpoint(url, token or os.environ.get(TOOL_TOKEN, ""))
 
     def at_rest(self) -> int:
         """How many cases only wait: for the next attempt of a request, or for the start of the tool server."""
@@ -199,7 +200,7 @@ class Clients:
         for file in (self._cassette, self._recording, *self._caches.values()):
             if file is not None:
                 file.close()
-        drop_waiting()
+        release_threads()
 
     def _make_model(self, role: str) -> ChatModel:
         if self._settings.replay:

@@ -39,7 +39,7 @@ from agentgauge.run.run_folder import check_run, run_json, take_folder
 from agentgauge.run.run_services import start_services, stop_services
 from agentgauge.run.runner import Result, Runner
 from agentgauge.run.services import Service
-from agentgauge.run.settings import Settings, config_fingerprint, read_settings, stored_settings, take_tool_token
+from agentgauge.run.settings import Settings, config_fingerprint, read_settings, stored_settings
 from agentgauge.run.shards.shard import FILE as SHARD
 from agentgauge.run.shards.shard import kept, whole_plan
 from agentgauge.store import Line, RunFolder
@@ -226,7 +226,6 @@ class Run:
         resumed run would differ from the earlier one.
         """
         self._selection = selection
-        self.settings = take_tool_token(self.settings)
         if self.settings.rescore:
             self._open.callback(FolderLock(self.settings.rescore, shared=True).release)
         self.settings, give_back = take_folder(self.settings, is_named=is_named)

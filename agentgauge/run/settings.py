@@ -20,7 +20,7 @@ from agentgauge.agent.dialects.registry import FAMILIES, wording
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.processes import TOOL_TOKEN, checked_address, without_token
+from agentgauge.core.processes import checked_address
 from agentgauge.core.redaction import register, register_environment, register_login
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
@@ -264,16 +264,6 @@ def read_settings(
         max_tokens=max_tokens,
         shared=shared,
     )
-
-
-def take_tool_token(settings: Settings) -> Settings:
-    """Move the password of ``--tool-server`` into the environment, where clients look for it; settings lose it."""
-    if settings.tool_server is None:
-        return settings
-    address, token = without_token(settings.tool_server)
-    if token:
-        os.environ[TOOL_TOKEN] = token
-    return replace(settings, tool_server=address)
 
 
 def _folder_of_prompts(folder: Path) -> Path:

@@ -91,7 +91,7 @@ _T = TypeVar("_T")
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 """A container's limit: microseconds of processor time in so many microseconds of wall time; ``max`` means no limit."""
 
-_making = threading.Lock()
+_making = threading.RLock()
 _made: dict[str, ThreadPoolExecutor] = {}
 
 
@@ -136,8 +136,27 @@ def threads(kind: str, size: int) -> ThreadPoolExecutor:
         return _made[kind]
 
 
+_holders = 0  # runs of this process that may have jobs
+
+
+def hold_threads() -> None:
+    """Keep the pools until ``release_threads``, for a run that begins."""
+    global _holders
+    with _making:
+        _holders += 1
+
+
+def release_threads() -> None:
+    """The last run of the process that ends drops what waits; the others may wait for it."""
+    global _holders
+    with _making:
+        _holders -= 1
+        if not _holders:
+            drop_waiting()
+
+
 def drop_waiting() -> None:
-    """Cancel the jobs that have not begun, when a run ends early. Running jobs go on to their end."""
+    """Cancel the jobs that have not begun. Running jobs go on to their end."""
     with _making:
         for pool in _made.values():
             pool.shutdown(wait=False, cancel_futures=True)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import threading
 from pathlib import Path
 
 import pytest
 
 import agentgauge
 from agentgauge import Run, UsageProblem
+from agentgauge.core.processes import TOOL_TOKEN, make_tool_token
 from agentgauge.core.registry import Registry
-from tests.plugin.toy import toy
+from agentgauge.core.task import RealTools
+from tests.plugin.toy import say, score, toy
 
 
 @pytest.fixture
@@ -118,3 +122,93 @@ def test_a_mistake_gets_one_sentence(project: Path, options, sentence: str) -> N
 def test_there_is_no_summary_before_the_end(project: Path) -> None:
     with pytest.raises(UsageProblem, match="has not ended"):
         _ = run_of().summary
+
+
+# -- Several runs in one process.
+
+
+def test_runs_side_by_side_share_the_token_of_their_tool_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOOL_TOKEN, "of the user")  # pytest itself may have made one
+    monkeypatch.setattr("agentgauge.core.processes._holders", 0)
+    end_first = make_tool_token()
+    token = os.environ[TOOL_TOKEN]
+    end_second = make_tool_token()
+    assert os.environ[TOOL_TOKEN] == token != "of the user"
+    end_first()
+    assert os.environ[TOOL_TOKEN] == token
+    end_second()
+    assert os.environ[TOOL_TOKEN] == "of the user"
+
+
+class Reached(RealTools):
+    """Tools at an address, which is noted."""
+
+    def __init__(self) -> None:
+        self.addresses: list[str] = []
+
+    def tools_of(self, index, row):
+        return ("Echo",)
+
+    def check_tools(self, names, config, *, scoring, allow_unsafe, server):
+        self.addresses.append(server)
+        return {}
+
+    def tool_server(self, config, *, scoring, allow_unsafe):
+        raise AssertionError("the run has the address of one")
+
+    def toolbox(self, url):
+        self.addresses.append(url)
+        return Box()
+
+
+class Box:
+    async def close(self) -> None:
+        pass
+
+
+def test_the_password_of_a_tool_server_stays_with_its_run(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(TOOL_TOKEN, raising=False)
+    address, tools = "http://:secret-of-a-server@127.0.0.1:9", Reached()
+    run = Run(["toy.say"], "oracle", registry=Registry([toy(tools=tools)]), data="toy", tool_server=address)
+    asyncio.run(run.solve())
+    assert set(tools.addresses) == {address}
+    assert TOOL_TOKEN not in os.environ
+    assert not [path for path in run.folder.rglob("*") if path.is_file() and b"secret-of-a" in path.read_bytes()]
+
+
+def test_the_end_of_a_run_leaves_the_scoring_of_the_others_alone(project: Path) -> None:
+    """Many slow scores wait for threads when a short run ends."""
+    has_ended = threading.Event()
+    answered: list[str] = []
+
+    def slow(*given):
+        if threading.current_thread().name.startswith("agentgauge-score"):  # the preflight scores, too
+            assert has_ended.wait(20)
+        return score(*given)
+
+    async def noted(case):
+        answered.append(case.sample.id)
+        return await say(case)
+
+    async def late(case):
+        while len(answered) < 40:  # noqa: ASYNC110 - a list tells nobody
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)  # all wait for their scores by now
+        return await say(case)
+
+    lines = [json.dumps({"id": f"s{number}", "say": f"word{number}"}) for number in range(40)]
+    (project / "toy" / "toy.jsonl").write_text("\n".join(lines))
+    slow_task, short_task = toy(run=noted, score=slow, scores_in_thread=True), toy(run=late)
+    long = Run([slow_task], "oracle", registry=Registry(), data="toy", run_dir="long", in_flight=40)
+    short = Run([short_task], "oracle", registry=Registry(), data="toy", run_dir="short", limit=1)
+
+    async def first_the_short_one():
+        try:
+            return await short.solve()
+        finally:
+            has_ended.set()
+
+    async def both():
+        return await asyncio.gather(long.solve(), first_the_short_one())
+
+    assert [found["toy.say"].passed for found in asyncio.run(both())] == [40, 1]

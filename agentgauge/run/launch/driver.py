@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.processes import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.tools import united, without_devices
 from agentgauge.run.launch.cluster import check_room, connect, disconnect, head
 from agentgauge.run.launch.remote_cases import RemoteCases
@@ -53,7 +53,11 @@ class Driver:
             if self._options.tools:
                 self._server = LaunchedTools(settings, configs, head(), failed)
                 settings = replace(settings, tool_server=self._server.url)
-            self._tool_token = os.environ.get(TOOL_TOKEN, "") if settings.tool_server else ""
+            self._tool_token = ""
+            if settings.tool_server:
+                address, token = without_token(settings.tool_server)
+                settings = replace(settings, tool_server=address)
+                self._tool_token = token or os.environ.get(TOOL_TOKEN, "")
             self._specs = ShardSpecs(self._options, settings, configs, root=root, here=here, arguments=arguments)
         except BaseException:
             self.close()
