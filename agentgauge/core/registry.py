@@ -115,7 +115,8 @@ class Registry:
 
 def tasks_of(module: ModuleType) -> list[Task]:
     """The tasks that a module holds: objects of its own, and those in a tuple or list ``TASKS``."""
-    own = [value for value in vars(module).values() if isinstance(value, Task)]
+    # an object that is made when it is first used may raise anything where isinstance asks for its class
+    own = [value for value in vars(module).values() if type(value) is Task]
     listed = getattr(module, "TASKS", ())
     return list(dict.fromkeys([*own, *(listed if isinstance(listed, tuple | list) else ())]))
 

@@ -137,6 +137,16 @@ def test_a_module_announces_its_tasks_and_those_it_lists() -> None:
         assert tasks_of(other) == []
 
 
+def test_an_object_that_cannot_say_what_it_is_announces_nothing() -> None:
+    class Lazy:
+        @property
+        def __class__(self):
+            raise RuntimeError("settings are not configured")
+
+    vars(module := ModuleType("lazy")).update(settings=Lazy(), ONE=TOY)
+    assert tasks_of(module) == [TOY]
+
+
 def test_whatever_a_module_lists_is_looked_at() -> None:
     vars(module := ModuleType("wrong")).update(TASKS=[Task])
     with pytest.raises(UsageProblem, match="is not a task; announce"):
