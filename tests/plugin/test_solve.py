@@ -154,3 +154,27 @@ def test_a_resumed_run_solves_again_what_was_solved_with_another_model(tmp_path:
     after = records(tmp_path / "run")
     assert [record["given"] for record in before] == [{"system": "Be brief."}] * 4
     assert ["given" in record for record in after] == [False] * 4
+
+
+def test_a_task_of_a_conftest_takes_the_place_of_an_installed_one(tmp_path: Path) -> None:
+    project = project_of(tmp_path, samples=2)
+    project.add_to_conftest('MINE = toy(name="wild")\n')
+    (tmp_path / "test_toy.py").write_text(BODY.format(model="model").replace("toy.say", "wild"))
+    result = project.run("--model=oracle", "--run-dir=run")
+    assert result.status == 0, result.output
+    assert [record["sample"] for record in records(tmp_path / "run")] == ["s0", "s1"]
+
+
+@pytest.mark.parametrize("paths", [("a", "b"), ()])
+def test_two_conftests_with_different_tasks_of_one_name_are_refused(tmp_path: Path, paths: tuple[str, ...]) -> None:
+    """Whether pytest loads both before it collects tests, or later."""
+    project = project_of(tmp_path, samples=1)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "conftest.py").write_text("from tests.plugin.toy import toy\nT = toy(name='toy.one')\n")
+        (tmp_path / name / f"test_{name}.py").write_text(BODY.format(model="model").replace("toy.say", "toy.one"))
+    result = project.run("--model=oracle", "--run-dir=run", *paths)
+    assert result.status != 0
+    sentence = "a/conftest.py and {}/b/conftest.py have different tasks of the name toy.one; rename one, or import it"
+    assert sentence.format(tmp_path) in result.output
+    assert "Traceback" not in result.output
