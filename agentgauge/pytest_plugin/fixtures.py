@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import pytest
 
-from agentgauge.pytest_plugin.keys import BROKEN, OUTCOME, PLANNED, WORKER
+from agentgauge.pytest_plugin.keys import OUTCOME, PLANNED, WORKER
 
 if TYPE_CHECKING:
     from agentgauge.core.chat import ChatModel
@@ -67,6 +67,13 @@ class Outcome:
         assert self.passed, self.explanation
 
 
+class BrokenCase(pytest.fail.Exception):  # type: ignore[misc, name-defined]
+    """A fault that is not the model's, shown as its text alone."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, pytrace=False)
+
+
 class Solve(Protocol):
     """What the fixture ``solve`` is."""
 
@@ -123,17 +130,15 @@ def _outcome(request: pytest.FixtureRequest, given: Given) -> Outcome:
     from agentgauge.core.tracebacks import traceback_text
 
     __tracebackhide__ = True
-    stash = request.node.stash
-    stash[BROKEN], stash[OUTCOME] = False, None  # a rerun of the test comes here again
+    request.node.stash[OUTCOME] = None  # a rerun of the test comes here again
     outcome = Outcome(request.config.stash[WORKER].result(request.node, given))
     record = outcome.record if outcome._result.status in ("missing", "broken") else None
     if record and record.status == "missing":
         pytest.skip(record.error or "not attempted")
     if record:
-        stash[BROKEN] = True
         traceback = traceback_text(record.traceback, request.config.getoption("tbstyle", "auto"))
-        pytest.fail("\n".join(filter(None, (record.error or "broken for an unknown reason", traceback))), pytrace=False)
-    stash[OUTCOME] = outcome
+        raise BrokenCase("\n".join(filter(None, (record.error or "broken for an unknown reason", traceback))))
+    request.node.stash[OUTCOME] = outcome
     return outcome
 
 
@@ -142,6 +147,7 @@ def given_of(model: object, tools: object) -> Given:
     from agentgauge.run.own_tests.objects import Model, Tools
     from agentgauge.run.planned import OWN
 
+    __tracebackhide__ = True
     given = model.given if isinstance(model, Model) else OWN
     if model is not None and not isinstance(model, Model):
         if not all(hasattr(model, name) for name in ("name", "complete")):
