@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 from agentgauge.pytest_plugin.keys import OUTCOME, PLANNED, WORKER
 
 if TYPE_CHECKING:
-    from agentgauge.core.chat import ChatModel
-    from agentgauge.core.tools import ToolBox
     from agentgauge.core.types import Record
     from agentgauge.run.clients import Endpoint
     from agentgauge.run.own_tests.case import OwnCases
@@ -144,6 +142,7 @@ def _outcome(request: pytest.FixtureRequest, given: Given) -> Outcome:
 
 def given_of(model: object, tools: object) -> Given:
     """What a test gives to ``solve``. Raises UsageError for objects that are no model and no tools."""
+    from agentgauge.run.given_objects import GivenModel, GivenTools
     from agentgauge.run.own_tests.objects import Model, Tools
     from agentgauge.run.planned import OWN
 
@@ -155,13 +154,13 @@ def given_of(model: object, tools: object) -> Given:
                 f"solve got the model {model!r}; give the fixture model, one that it makes (with_system, named), or an"
                 " object with name and async complete(request)"
             )
-        given = replace(given, model=cast("ChatModel", model))
+        given = replace(given, model=GivenModel(model))
     if tools is not None and not isinstance(tools, Tools):
         if not all(hasattr(tools, name) for name in ("catalog", "call")):
             raise pytest.UsageError(
                 f"solve got the tools {tools!r}; give the fixture tools, or an object with async catalog() and call()"
             )
-        given = replace(given, tools=cast("ToolBox", tools))
+        given = replace(given, tools=GivenTools(tools))
     return given
 
 

@@ -209,10 +209,10 @@ class Reporting:
             most = self.config.option.maxfail or 0
             if 0 < most <= state.failures and not StopFile(state.run.folder).exists():  # it may await requests
                 state.run.stop_workers(f"{'-x (--maxfail=1)' if most == 1 else f'--maxfail={most}'} ended the run")
-        if status is None or _is_rerun(report):
-            return
         properties: dict[str, Any] = dict(report.user_properties)
         state.missing_reason = state.missing_reason or properties.get("agentgauge.missing") or ""
+        if status is None or _is_rerun(report):
+            return
         if (reason := properties.get("agentgauge.stop")) and not state.run.stop_reason:
             state.run.stop(str(reason))
         if status != "missing" and (

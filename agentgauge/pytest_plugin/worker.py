@@ -133,6 +133,10 @@ def is_verdict(error: BaseException, outcome: Outcome) -> bool:
     return isinstance(error, AssertionError) and not outcome.passed and says_so
 
 
+UNSOLVED = "their tests ended without solving them"
+"""Why cases are missing whose tests have run, and have not come to ``solve``."""
+
+
 # -- The worker, which runs cases: in every xdist worker, and in the one process of a serial run.
 
 
@@ -266,6 +270,8 @@ class Worker:
         elif report.failed and PLANNED in item.stash and not isinstance(error, WrongAnswer):
             report.user_properties.append(OF_THE_TEST)
         if call.when == "teardown" and PLANNED in item.stash:
+            if not any(name == "agentgauge.status" for name, _ in item.user_properties):
+                report.user_properties.append(("agentgauge.missing", UNSOLVED))
             item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end
             item.stash[OUTCOME] = None
         _redact(report)

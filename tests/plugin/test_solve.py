@@ -176,10 +176,9 @@ def test_an_object_of_the_projects_own_answers(tmp_path: Path) -> None:
     project.add_to_conftest(
         "import pytest\nfrom agentgauge.authoring import ChatReply\n"
         "class Parrot:\n"
-        "    name = 'parrot'\n    fingerprint = ''\n    reported = None\n"
+        "    name = 'parrot'\n"
         "    async def complete(self, request):\n"
         "        return ChatReply(request.messages[-1]['content'].removeprefix('say '))\n"
-        "    async def close(self): ...\n"
         "@pytest.fixture(scope='session')\ndef model():\n    return Parrot()\n"
     )
     result = project.run("--model=baseline", "--run-dir=run")
@@ -299,3 +298,45 @@ def test_two_conftests_with_different_tasks_of_one_name_are_refused(tmp_path: Pa
     sentence = "a/conftest.py and {}/b/conftest.py have different tasks of the name toy.one; rename one, or import it"
     assert sentence.format(tmp_path) in result.output
     assert "Traceback" not in result.output
+
+
+def test_an_object_with_a_name_and_complete_alone_can_have_every_role(tmp_path: Path) -> None:
+    """Of a benchmark whose judge is the tested model, and which keeps what the judge said by its fingerprint."""
+    project = project_of(tmp_path, samples=1)
+    project.add_to_conftest(
+        "import pytest\nfrom agentgauge.authoring import ChatReply\n"
+        "class Terse:\n    name = 'terse'\n    async def complete(self, request):\n        return ChatReply('no')\n"
+        "@pytest.fixture(scope='session')\ndef model():\n    return Terse()\n"
+    )
+    (tmp_path / "test_toy.py").write_text(BODY.format(model="model").replace("toy.say", "gta_workflow"))
+    result = project.run("--model=baseline", "--run-dir=run", "--judge-model=same", "--limit=1", data="mini")
+    assert result.status == 0, result.output
+    assert [record["given"] for record in records(tmp_path / "run")] == [{"model": "terse"}]
+
+
+@pytest.mark.parametrize(("name", "noted"), [("", "conftest.Box"), ("    name = 'box'\n", "box")])
+def test_records_note_tools_by_their_name_or_class(tmp_path: Path, name: str, noted: str) -> None:
+    project = project_of(tmp_path, samples=1)
+    project.add_to_conftest(
+        f"import pytest\nclass Box:\n{name}"
+        "    async def catalog(self):\n        return {}\n    async def call(self, name, arguments, **more): ...\n"
+        "@pytest.fixture(scope='session')\ndef tools():\n    return Box()\n"
+        "async def lists(case):\n    assert await case.catalog() == {}\n    return await say(case)\n"
+        "TOY = toy(run=lists)\n"
+    )
+    body = (
+        BODY.format(model="model").replace("model, solve", "model, tools, solve").replace(", model)", ", model, tools)")
+    )
+    (tmp_path / "test_toy.py").write_text(body)
+    result = project.run("--model=oracle", "--run-dir=run")
+    assert "1 passed" in result.output, result.output
+    assert [record["given"] for record in records(tmp_path / "run")] == [{"tools": noted}]
+
+
+@pytest.mark.parametrize("line", ["pass", "pytest.skip('not today')"])
+def test_cases_whose_tests_have_not_solved_them_are_told_as_that(tmp_path: Path, line: str) -> None:
+    project = project_of(tmp_path, samples=2)
+    (tmp_path / "test_toy.py").write_text("import pytest\n" + BODY.partition("    outcome")[0] + f"    {line}\n")
+    result = project.run("--model=oracle", "--run-dir=run")
+    assert result.status == 1
+    assert "2 cases are missing: their tests ended without solving them" in result.output, result.output
