@@ -168,7 +168,7 @@ def test_a_body_gives_another_model(tmp_path: Path) -> None:
 def test_a_model_by_its_name_takes_the_place_of_the_runs(tmp_path: Path) -> None:
     result = project_of(tmp_path, 'model.named("oracle")').run("--model=baseline", "--run-dir=run")
     assert "4 passed" in result.output
-    assert [record["given"] for record in records(tmp_path / "run")] == [{"model": "oracle"}] * 4
+    assert [record["given"]["model"] for record in records(tmp_path / "run")] == ["oracle"] * 4
 
 
 def test_an_object_of_the_projects_own_answers(tmp_path: Path) -> None:
