@@ -63,6 +63,18 @@ class WildOptions:
         )
         return cls(str(chosen[LANGUAGE.name]), evaluator, sending, bool(chosen[SKIP_INVALID.name]))
 
+    @property
+    def chosen(self) -> Chosen:
+        """As the command line gives them."""
+        return {
+            LANGUAGE.name: self.language,
+            EVALUATOR.name: self.evaluator,
+            NO_CONTEXT.name: not self.sending.context,
+            NO_ROLES.name: not self.sending.roles,
+            TOOL_SCHEMAS.name: self.sending.schemas,
+            SKIP_INVALID.name: self.skip_invalid,
+        }
+
 
 def not_comparable(chosen: Chosen) -> Sequence[str]:
     """Reasons why figures with these options are not comparable with published ones."""

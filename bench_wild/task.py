@@ -57,6 +57,7 @@ def wild(options: WildOptions = WildOptions()) -> Task:  # noqa: B008 - frozen
         expected_requests=2.2,
         options=OPTIONS,
         configured=lambda chosen: wild(WildOptions.of(chosen)),
+        chosen=options.chosen,
         presentation=PRESENTATION,
         published=Published(
             dialects=("native", *OURS),

@@ -179,18 +179,31 @@ def _request_sigterm() -> None:
 # and files of a run folder.
 
 
+def kept(variable: str) -> Callable[[], None]:
+    """Returns what gives a variable of the environment the value again that it has now."""
+    before = os.environ.get(variable)
+
+    def undo() -> None:
+        if before is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = before
+
+    return undo
+
+
 _counting = threading.Lock()
 _holders = 0  # runs of this process that use the token now
-_before: str | None = None  # the variable's value before the first of them
+_give_back: Callable[[], None] = kept(TOOL_TOKEN)  # as it was before the first of them
 
 
 def make_tool_token(given: str | None = None) -> Callable[[], None]:
     """Make a token for the run's own tool server, before any worker is started. Runs side by side in one process share
     it. ``given``: the token of a server that several processes share. Returns what undoes it, to be called once."""
-    global _holders, _before
+    global _holders, _give_back
     with _counting:
         if not _holders:
-            _before = os.environ.get(TOOL_TOKEN)
+            _give_back = kept(TOOL_TOKEN)
             os.environ[TOOL_TOKEN] = given or secrets.token_urlsafe(32)
             register(os.environ[TOOL_TOKEN])
         _holders += 1
@@ -199,12 +212,8 @@ def make_tool_token(given: str | None = None) -> Callable[[], None]:
         global _holders
         with _counting:
             _holders -= 1
-            if _holders:
-                return
-            if _before is None:
-                os.environ.pop(TOOL_TOKEN, None)
-            else:
-                os.environ[TOOL_TOKEN] = _before
+            if not _holders:
+                _give_back()
 
     return undo
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import Any
@@ -87,14 +88,16 @@ class Registry:
         return {name: option for name, (_, option) in found.items()}
 
     def chosen(self, given: Mapping[str, Json]) -> Chosen:
-        """The values of all options; one that is missing or None gets its default.
+        """The values of all options; one that is missing or None gets that which its task was made with, or else its
+        default.
 
-        Raises UsageProblem for a value that is not accepted.
+        Raises UsageProblem for a value that is not accepted, and for tasks that were made with different ones.
         """
         chosen: dict[str, str | bool] = {}
         for name, option in self.options().items():
-            default = option.accepted[0] if option.accepted else option.default if option.default is not None else False
-            value = default if given.get(name) is None else given[name]
+            value = given.get(name)
+            if value is None:
+                value = self._made_with(option)
             if option.default is None and value not in (option.accepted or (True, False)):
                 raise UsageProblem(
                     f"{name} {value!r} is unknown; accepted are {', '.join(option.accepted) or 'true and false'}"
@@ -102,20 +105,31 @@ class Registry:
             chosen[name] = value
         return chosen
 
+    def _made_with(self, option: TaskOption) -> str | bool:
+        default = option.accepted[0] if option.accepted else option.default if option.default is not None else False
+        made = {task.name: (task.chosen or {}).get(option.name, default) for task in self if option in task.options}
+        if len(set(made.values())) > 1:
+            values = ", ".join(f"{name} with {value}" for name, value in made.items())
+            raise UsageProblem(f"the tasks of a run have one value of {option.name}, and were made {values}; name one")
+        return next(iter(made.values()))
+
     def configured(self, given: Mapping[str, Json]) -> Registry:
-        """The same tasks with these values of their options, the others with their defaults. Raises UsageProblem for a
-        value that is not accepted."""
+        """The same tasks with these values of their options; for the others see ``chosen``. A task that was made with
+        just these stays as it is. Raises UsageProblem for a value that is not accepted."""
         chosen = self.chosen(given)
         found = Registry()
         for task in self:
             own = {option.name: chosen[option.name] for option in task.options}
-            found._tasks[task.name] = task.configured(own) if task.configured else task
+            if task.configured and task.chosen != own:
+                task = replace(task.configured(own), chosen=own)
+            found._tasks[task.name] = task
         return found
 
 
 def tasks_of(module: ModuleType) -> list[Task]:
     """The tasks that a module holds: objects of its own, and those in a tuple or list ``TASKS``."""
-    own = [value for value in vars(module).values() if isinstance(value, Task)]
+    # an object that is made when it is first used may raise anything where isinstance asks for its class
+    own = [value for value in vars(module).values() if type(value) is Task]
     listed = getattr(module, "TASKS", ())
     return list(dict.fromkeys([*own, *(listed if isinstance(listed, tuple | list) else ())]))
 

@@ -227,6 +227,9 @@ class Task:
     options: tuple[TaskOption, ...] = ()  # of the command line
     configured: Callable[[Chosen], Task] | None = None
     """``(chosen)``: the same task with these values of its options; None where it has none."""
+    chosen: Chosen | None = None
+    """The values of its options that it was made with: they count where a run names none. None: it was made for no
+    values, and a run makes it anew with the defaults or with those that it names."""
     check_options: Callable[[Path], None] | None = None
     """``(root)``: raises UsageProblem if an option does not fit the data below ``root``. Called before the first
     request."""

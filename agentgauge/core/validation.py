@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
@@ -41,14 +42,20 @@ class _Wrong(Exception):
     """The problem of a task, as the rest of a sentence that begins "the task NAME"."""
 
 
+_found_complete: WeakSet[Task] = WeakSet()
+"""They do not change, and a process may make many registries of them."""
+
+
 def complete(task: Task) -> Task:
     """The task. Raises UsageProblem with one sentence that says what is wrong with it and what would be right."""
     if not isinstance(task, Task):
         raise UsageProblem(f"{task!r} is not a task; announce an agentgauge.Task")
     try:
-        _check(task)
+        if task not in _found_complete:
+            _check(task)
     except _Wrong as wrong:
         raise UsageProblem(f"the task {task.name} {wrong}; see docs/adding-a-benchmark.md") from wrong.__cause__
+    _found_complete.add(task)
     return task
 
 

@@ -88,11 +88,13 @@ def pytest_load_initial_conftests(
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Runs after xdist's hook and before pytest's own, which runs the whole session; in xdist's workers, too."""
     if _is_wanted(config) and not (hasattr(config, "workerinput") or only_looks(config)):
+        from agentgauge import sandbox
         from agentgauge.cli.several_models import run_several_models
         from agentgauge.core.errors import UsageProblem
         from agentgauge.core.files import refusal, require_files
         from agentgauge.pytest_plugin.options import limit_restarts, limit_workers
 
+        config.add_cleanup(sandbox.kept())
         try:
             require_files()
             if results := config.getoption("allure_report_dir", None):

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from agentgauge import sandbox
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import refusal
-from agentgauge.core.processes import end_with, make_tool_token
+from agentgauge.core.processes import TOOL_TOKEN, end_with, kept, make_tool_token
 from agentgauge.core.redaction import redact_logs
 from agentgauge.core.tracebacks import with_mistake
 from agentgauge.model.shared_json import shared_json
@@ -142,7 +143,8 @@ GARBAGE = 10_000
 
 def activate(config: pytest.Config) -> None:
     """Read the settings, and register the parts of the plugin. Raises UsageError."""
-    config.add_cleanup(redact_logs())
+    for undo in (redact_logs(), sandbox.kept(), kept(TOOL_TOKEN)):
+        config.add_cleanup(undo)
     sent: dict[str, Any] | None = getattr(config, "workerinput", None)
     try:
         for task in registry_of(config):

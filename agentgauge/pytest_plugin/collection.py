@@ -51,6 +51,7 @@ class Collection:
         self.settings = settings
         self.worker = worker
         self.folder = RunFolder(settings.run_dir)
+        self._announced = {task.name: task for task in registry_of(config)}  # in time for the settings
         self._cases: dict[str, Sequence[Planned]] = {}  # by task
         self._markers: set[str] = set()  # tags that are registered as markers
         self._unused: set[str] = set()  # markers of ``-m`` that no test has
@@ -63,14 +64,13 @@ class Collection:
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
         """Make one case per sample of a test function that is marked with the task."""
         getattr(pytest.mark, task.replace(".", "_"))(metafunc.function)
-        if task not in self.settings.tasks and task in registry_of(self.config):
-            pytest.fail(
-                f"the benchmark {task} was announced when pytest imported its file to collect tests, which is too late:"
-                f" name the file on the command line (pytest {metafunc.definition.path.name}), or announce the"
-                " benchmark in a conftest.py or by an entry point",
-                pytrace=False,
-            )
         try:
+            if registry_of(self.config).get(task) is not self._announced.get(task):
+                raise UsageProblem(
+                    f"the benchmark {task} was announced when pytest imported its file to collect tests, which is too"
+                    f" late: name the file on the command line (pytest {metafunc.definition.path.name}), or announce"
+                    " the benchmark in a conftest.py or by an entry point"
+                )
             names = self._names_of(self.settings.tasks[task])
         except AgentGaugeError as problem:
             text = with_mistake(problem, self.config.getoption("tbstyle", "auto"))

@@ -67,7 +67,8 @@ class Controller:
         if hasattr(self.config.option, "clean_alluredir"):
             self.config.option.clean_alluredir = False  # it is clean by now; a worker would wipe the others' results
         if not only_looks(self.config) and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+            before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+            self.config.add_cleanup(partial(self._interrupts.restore, signal.SIGTERM, before))
 
     # -- before cases run
 

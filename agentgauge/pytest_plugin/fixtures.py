@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from agentgauge.pytest_plugin.keys import BROKEN, OUTCOME, PLANNED, WORKER
+from agentgauge.pytest_plugin.keys import OUTCOME, PLANNED, WORKER
 
 if TYPE_CHECKING:
-    from agentgauge.core.chat import ChatModel
-    from agentgauge.core.tools import ToolBox
     from agentgauge.core.types import Record
     from agentgauge.run.clients import Endpoint
     from agentgauge.run.own_tests.case import OwnCases
@@ -65,6 +63,13 @@ class Outcome:
         """As ``assert outcome.passed, outcome.explanation``."""
         __tracebackhide__ = True
         assert self.passed, self.explanation
+
+
+class BrokenCase(pytest.fail.Exception):  # type: ignore[misc, name-defined]
+    """A fault that is not the model's, shown as its text alone."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, pytrace=False)
 
 
 class Solve(Protocol):
@@ -123,25 +128,25 @@ def _outcome(request: pytest.FixtureRequest, given: Given) -> Outcome:
     from agentgauge.core.tracebacks import traceback_text
 
     __tracebackhide__ = True
-    stash = request.node.stash
-    stash[BROKEN], stash[OUTCOME] = False, None  # a rerun of the test comes here again
+    request.node.stash[OUTCOME] = None  # a rerun of the test comes here again
     outcome = Outcome(request.config.stash[WORKER].result(request.node, given))
     record = outcome.record if outcome._result.status in ("missing", "broken") else None
     if record and record.status == "missing":
         pytest.skip(record.error or "not attempted")
     if record:
-        stash[BROKEN] = True
         traceback = traceback_text(record.traceback, request.config.getoption("tbstyle", "auto"))
-        pytest.fail("\n".join(filter(None, (record.error or "broken for an unknown reason", traceback))), pytrace=False)
-    stash[OUTCOME] = outcome
+        raise BrokenCase("\n".join(filter(None, (record.error or "broken for an unknown reason", traceback))))
+    request.node.stash[OUTCOME] = outcome
     return outcome
 
 
 def given_of(model: object, tools: object) -> Given:
     """What a test gives to ``solve``. Raises UsageError for objects that are no model and no tools."""
+    from agentgauge.run.given_objects import GivenModel, GivenTools
     from agentgauge.run.own_tests.objects import Model, Tools
     from agentgauge.run.planned import OWN
 
+    __tracebackhide__ = True
     given = model.given if isinstance(model, Model) else OWN
     if model is not None and not isinstance(model, Model):
         if not all(hasattr(model, name) for name in ("name", "complete")):
@@ -149,13 +154,13 @@ def given_of(model: object, tools: object) -> Given:
                 f"solve got the model {model!r}; give the fixture model, one that it makes (with_system, named), or an"
                 " object with name and async complete(request)"
             )
-        given = replace(given, model=cast("ChatModel", model))
+        given = replace(given, model=GivenModel(model))
     if tools is not None and not isinstance(tools, Tools):
         if not all(hasattr(tools, name) for name in ("catalog", "call")):
             raise pytest.UsageError(
                 f"solve got the tools {tools!r}; give the fixture tools, or an object with async catalog() and call()"
             )
-        given = replace(given, tools=cast("ToolBox", tools))
+        given = replace(given, tools=GivenTools(tools))
     return given
 
 

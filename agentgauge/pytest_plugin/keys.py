@@ -27,9 +27,6 @@ PLANNED: pytest.StashKey[Planned] = pytest.StashKey()
 OUTCOME: pytest.StashKey[Any] = pytest.StashKey()
 """The outcome of an item's case, once its test has it."""
 
-BROKEN: pytest.StashKey[bool] = pytest.StashKey()
-"""The item's case is broken: its test got a fault."""
-
 OWN: pytest.StashKey[Planned] = pytest.StashKey()
 """The record that a project's own test with fixtures of ours leaves."""
 
@@ -41,6 +38,9 @@ DRIVER: pytest.StashKey[Any] = pytest.StashKey()
 
 LOST_OUTPUT: pytest.StashKey[str] = pytest.StashKey()
 """Why standard output cannot be written, once that was tried."""
+
+OF_THE_TEST = ("agentgauge.failure", "of the test")
+"""Property of a report of a benchmark case: its test fails for a reason of its own, whatever the answer is."""
 
 REFUSED = "agentgauge_refused"
 """Key in a worker's output: the reason why it refuses to collect, such as an invalid expression of ``-m``."""

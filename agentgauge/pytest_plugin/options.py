@@ -20,6 +20,7 @@ from agentgauge.run.options import OPTIONS, PREFIX, described, destination
 
 if TYPE_CHECKING:
     from agentgauge.core.registry import Registry
+    from agentgauge.core.task import Task
     from agentgauge.core.task_options import TaskOption
 
 # -- pytest's command-line options of a run.
@@ -198,18 +199,35 @@ def _path(config: pytest.Config, word: str) -> Path:
 # for the options of its tasks.
 
 
-def registry_of(config: pytest.Config) -> Registry:
-    """The tasks, with those of the conftest.py files that pytest has loaded since the last call.
+_OF_PLUGINS: pytest.StashKey[dict[str, tuple[Task, str]]] = pytest.StashKey()
+"""Task name → the task of a conftest.py or another plugin, and its file."""
 
-    Raises UsageProblem for a package that cannot be imported, and for a task that is not complete.
+
+def registry_of(config: pytest.Config) -> Registry:
+    """The tasks, with those of the conftest.py files that pytest has loaded since the last call: such a one takes the
+    place of an installed task of its name.
+
+    Raises UsageProblem for a package that cannot be imported, for a task that is not complete, and where two plugins
+    have different tasks of one name.
     """
+    from agentgauge.core.errors import UsageProblem
     from agentgauge.core.registry import Registry, tasks_of
 
     if (tasks := config.stash.get(REGISTRY, None)) is None:
         tasks = config.stash[REGISTRY] = Registry.installed()
+    known = config.stash.setdefault(_OF_PLUGINS, {})
     for _, plugin in config.pluginmanager.list_name_plugin():
         if isinstance(plugin, ModuleType):
-            tasks.add(*(task for task in tasks_of(plugin) if task.name not in tasks))
+            place = getattr(plugin, "__file__", None) or plugin.__name__
+            for name, task in {task.name: task for task in tasks_of(plugin)}.items():
+                if name not in known:
+                    tasks.add(task)
+                    known[name] = task, place
+                elif known[name][0] is not task:
+                    raise UsageProblem(
+                        f"{known[name][1]} and {place} have different tasks of the name {name}; rename one, or import"
+                        " it from the other file"
+                    )
     return tasks
 
 

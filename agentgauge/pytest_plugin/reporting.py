@@ -15,7 +15,7 @@ import pytest
 from agentgauge.core.processes import Output, lost_output
 from agentgauge.core.redaction import Printed, redact
 from agentgauge.core.text import clean
-from agentgauge.pytest_plugin.keys import LOST_OUTPUT
+from agentgauge.pytest_plugin.keys import LOST_OUTPUT, OF_THE_TEST
 from agentgauge.pytest_plugin.options import worker_count_notice
 from agentgauge.pytest_plugin.own_tests import KEPT
 from agentgauge.pytest_plugin.run_state import RunState
@@ -177,8 +177,9 @@ class Reporting:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
-        """Count benchmark cases by their status, and leave the screen to the progress line."""
-        status = _status(report)
+        """Count benchmark cases by their status, and leave the screen to the progress line. What a test says for a
+        reason of its own is pytest's."""
+        status = None if _is_ordinary(report) else _status(report)
         if _is_rerun(report):
             is_theirs = status is None and self._plugin("rerunfailures")
             return None if is_theirs else ("rerun", "", "RERUN" if self.config.option.verbose > 0 else "")
@@ -196,7 +197,7 @@ class Reporting:
         status = _status(report)
         self._count(report, status)
         yield
-        if status is not None and not _is_rerun(report):
+        if status is not None and not _is_ordinary(report) and not _is_rerun(report):
             report.user_properties = []  # the lists at the end of the run use pytest's own words
             self._drop_reports(status)
 
@@ -204,14 +205,14 @@ class Reporting:
         state = self.state
         if report.failed:
             state.failures += 1
-            state.ordinary_failures += status is None
+            state.ordinary_failures += _is_ordinary(report)
             most = self.config.option.maxfail or 0
             if 0 < most <= state.failures and not StopFile(state.run.folder).exists():  # it may await requests
                 state.run.stop_workers(f"{'-x (--maxfail=1)' if most == 1 else f'--maxfail={most}'} ended the run")
-        if status is None or _is_rerun(report):
-            return
         properties: dict[str, Any] = dict(report.user_properties)
         state.missing_reason = state.missing_reason or properties.get("agentgauge.missing") or ""
+        if status is None or _is_rerun(report):
+            return
         if (reason := properties.get("agentgauge.stop")) and not state.run.stop_reason:
             state.run.stop(str(reason))
         if status != "missing" and (
@@ -347,6 +348,11 @@ def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
         if name == "agentgauge.status":
             return str(value)
     return None
+
+
+def _is_ordinary(report: pytest.TestReport | pytest.CollectReport) -> bool:
+    """Whether it is the report of an ordinary test, or of a case whose test fails for a reason of its own."""
+    return _status(report) is None or OF_THE_TEST in getattr(report, "user_properties", ())
 
 
 def _is_rerun(report: pytest.TestReport | pytest.CollectReport) -> bool:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Generator, Iterator, Sequence
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 
+from agentgauge.core.announcement import NAME, announced
 from agentgauge.core.files import cannot_write
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
+from agentgauge.pytest_plugin import fixtures
 from agentgauge.pytest_plugin.collection import Collection, case_of
-from agentgauge.pytest_plugin.fixtures import Outcome
-from agentgauge.pytest_plugin.keys import BROKEN, DRIVER, OUTCOME, OWN, PLANNED
+from agentgauge.pytest_plugin.fixtures import BrokenCase, Outcome
+from agentgauge.pytest_plugin.keys import DRIVER, OF_THE_TEST, OUTCOME, OWN, PLANNED
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, Interrupts, running_work
 from agentgauge.run.crashes import Suspects
 from agentgauge.run.own_tests.case import OwnCases, planned_outside
@@ -84,19 +86,32 @@ def run_as_they_end(session: pytest.Session, cases: RemoteCases) -> None:
 
 
 class Group(NamedTuple):
-    """Tests of a folder that get their model and tools from the same fixtures."""
+    """The cases of a test function: what their tests give to ``solve`` is the same."""
 
-    overridden: tuple[str, ...]  # which fixture, and where: of those that are not ours
-    folder: Path
+    function: str
+    gives_own: bool  # the run's own model and tools, as is known before any of them runs
 
 
-def group_of_fixtures(item: pytest.Item) -> Group:
+@cache
+def _packages_of_ours() -> frozenset[str]:
+    """The packages with tests that give their fixtures to ``solve``: AgentGauge, and the benchmarks of its release."""
+    points = announced("agentgauge.tasks")
+    return frozenset(
+        {NAME, *(point.module.partition(".")[0] for point in points if point.dist is None or point.dist.name == NAME)}
+    )
+
+
+def group_of_case(item: pytest.Item) -> Group:
     """pytest has no public way to say which fixture a test will get."""
     known = getattr(item, "_fixtureinfo", None)
-    found = [known.name2fixturedefs.get(name, ()) if known else () for name in ("model", "tools")]
-    last = [definitions[-1] for definitions in found if definitions]
-    others = [each for each in last if not each.func.__module__.startswith("agentgauge.pytest_plugin")]
-    return Group(tuple(f"{each.argname} {each.baseid}" for each in others), item.path.parent)
+    found = known.name2fixturedefs if known else {}
+    last = {name: found[name][-1].func.__module__ for name in ("model", "tools", "solve", "outcome") if name in found}
+    is_ours = {name: module == fixtures.__name__ for name, module in last.items()}
+    takes_outcome = is_ours.pop("outcome", False)
+    package = getattr(item, "function", item).__module__.partition(".")[0]
+    gives_fixtures = package in _packages_of_ours() and all(is_ours.values())
+    function = f"{item.parent.nodeid if item.parent else ''}::{getattr(item, 'originalname', item.name)}"
+    return Group(function, takes_outcome or gives_fixtures)
 
 
 def _shown(given: Given) -> str:
@@ -111,8 +126,15 @@ class WrongAnswer(AssertionError, pytest.fail.Exception):  # type: ignore[misc, 
 
 
 def is_verdict(error: BaseException, outcome: Outcome) -> bool:
-    """Whether a test has failed because of its wrong answer, and for no reason of its own."""
-    return isinstance(error, AssertionError) and not outcome.passed and str(error).startswith(outcome.explanation)
+    """Whether a test has failed because its answer is wrong, and for no reason of its own: it asserts
+    ``outcome.passed``, with the explanation or without."""
+    text, explanation = (" ".join(words.split()) for words in (str(error), outcome.explanation))  # pytest indents lines
+    says_so = text.startswith(explanation) or f"where False = {outcome!r}.passed" in text
+    return isinstance(error, AssertionError) and not outcome.passed and says_so
+
+
+UNSOLVED = "their tests ended without solving them"
+"""Why cases are missing whose tests have run, and have not come to ``solve``."""
 
 
 # -- The worker, which runs cases: in every xdist worker, and in the one process of a serial run.
@@ -145,7 +167,7 @@ class Worker:
         self._queue_is_known = not worker.is_replacement
         self._suspects: set[str] = set()  # tests that run alone: while there are some, no case is started ahead
         self._coming: dict[Group, dict[CaseId, Planned]] = {}  # cases that have not been started ahead
-        self._given: dict[Group, Given] = {}  # what the tests of a group give to ``solve``
+        self._given: dict[Group, Given] = {}  # what their tests give to ``solve``
         self._interrupts = Interrupts()
 
     def result(self, item: pytest.Item, given: Given) -> Line | Record:
@@ -172,7 +194,7 @@ class Worker:
             item.user_properties.append(("agentgauge.stop", problem))
             self._problem_reported = True
             if result is None:
-                pytest.fail(f"{problem}; continue with --resume={self.folder.path}", pytrace=False)
+                raise BrokenCase(f"{problem}; continue with --resume={self.folder.path}")
         assert result is not None
         return result
 
@@ -242,9 +264,14 @@ class Worker:
             wrong = WrongAnswer(outcome.explanation).with_traceback(call.excinfo.tb)
             call.excinfo = pytest.ExceptionInfo.from_exception(wrong)
         report = yield
-        if report.when == "call" and item.stash.get(BROKEN, False):
-            report.when = "setup"  # a fault that is not the model's: pytest calls it an error, and no failure
+        error = call.excinfo and call.excinfo.value
+        if report.failed and isinstance(error, BrokenCase):
+            report.when = "setup"  # pytest calls it an error, and no failure
+        elif report.failed and PLANNED in item.stash and not isinstance(error, WrongAnswer):
+            report.user_properties.append(OF_THE_TEST)
         if call.when == "teardown" and PLANNED in item.stash:
+            if not any(name == "agentgauge.status" for name, _ in item.user_properties):
+                report.user_properties.append(("agentgauge.missing", UNSOLVED))
             item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end
             item.stash[OUTCOME] = None
         _redact(report)
@@ -292,7 +319,7 @@ class Worker:
         assert self._runner is not None
         for item in items:
             if (case := item.stash.get(PLANNED, None)) and case.id not in self._runner.finished:
-                self._coming.setdefault(group_of_fixtures(item), {})[case.id] = case
+                self._coming.setdefault(group_of_case(item), {})[case.id] = case
         if self._queue_is_known and items:
             self._suspects &= {item.nodeid for item in items}
         self._release()
@@ -306,23 +333,20 @@ class Worker:
                 self._cases.submit(self._coming.pop(group).values(), self._given.get(group, OWN_OBJECTS))
 
     def _start_ahead(self, item: pytest.Item, given: Given) -> None:
-        """A test has given its objects to ``solve``: start the other cases of its group with the same. Where they are
-        the run's own, all cases start whose fixtures nothing overrides. Fails where the test gives other objects than
-        those that its case was started with."""
+        """A test has given its objects to ``solve``: start the other cases of its function with the same, and all of
+        which it is known that they get the run's own. Fails where the test gives other objects than those that its case
+        was started with."""
         if self._cases is None:
             return
-        group = group_of_fixtures(item)
+        group = group_of_case(item)
         if (known := self._given.setdefault(group, given)) != given and self._cases is self._background:
             pytest.fail(
-                f"solve got {_shown(given)}, and an earlier test of this folder gave {_shown(known)}, with which cases"
+                f"solve got {_shown(given)}, and {group.function} gave {_shown(known)} before, with which its cases"
                 " were started ahead; let one session-scoped fixture model or tools, in a conftest.py or the test's"
                 " module, return what these tests give",
                 pytrace=False,
             )
-        if given == OWN_OBJECTS and not group.overridden:
-            for other in self._coming:
-                if not other.overridden:
-                    self._given.setdefault(other, given)
+        self._given |= {other: OWN_OBJECTS for other in self._coming if other.gives_own}
         self._release()
 
     def _result(self, planned: Planned, given: Given) -> Line | Record | None:

@@ -10,7 +10,7 @@ from typing import Unpack
 from agentgauge.sandbox.launch import Job, Options, Script, scratch_folder
 from agentgauge.sandbox.paths import hide
 from agentgauge.sandbox.processes import FOLDER as SCRIPT_FOLDER
-from agentgauge.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
+from agentgauge.sandbox.protection import check_minimum, chosen, kept, layers, look_early, permit_unsafe
 from agentgauge.sandbox.result import SandboxLimits, SandboxResult, Status, StepAnswer, Steps, ended_from_outside
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "check_minimum",
     "ended_from_outside",
     "hide",
+    "kept",
     "layers",
     "look_early",
     "permit_unsafe",

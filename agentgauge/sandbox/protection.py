@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+from collections.abc import Callable
 from functools import lru_cache
 
+from agentgauge.core import processes
 from agentgauge.core.errors import SandboxFault, UsageProblem
 from agentgauge.sandbox.launch import Job, scratch_folder
+from agentgauge.sandbox.paths import HIDDEN
 from agentgauge.sandbox.processes import Setup
 from agentgauge.sandbox.result import SandboxLimits
 
@@ -90,6 +93,18 @@ _permitted: list[bool] = []
 def permit_unsafe() -> None:
     """Let code of this process run below the minimum of protection, as the user has allowed."""
     _permitted.append(True)
+
+
+def kept() -> Callable[[], None]:
+    """Returns what takes back later calls of ``permit_unsafe`` and ``hide``, at the end of a run whose process goes
+    on."""
+    before, show = [*_permitted], processes.kept(HIDDEN)
+
+    def undo() -> None:
+        _permitted[:] = before
+        show()
+
+    return undo
 
 
 def check_minimum(*, allow_unsafe: bool = False) -> None:

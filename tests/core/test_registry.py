@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +17,8 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.registry import Registry, tasks_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_options import Chosen, TaskOption, role_option
+from bench_wild.options import WildOptions
+from bench_wild.task import wild
 from tests.plugin.toy import TOY, toy
 
 # -- Tasks by name.
@@ -120,7 +123,36 @@ def test_a_configured_registry_is_another_one() -> None:
     assert bad["toy.mood"].shown.title == "bad False"
     assert bad["toy.say"] is TOY and bad["toy.user"] is user
     assert tasks["toy.mood"].shown.title == "as it is"
-    assert bad.configured({})["toy.mood"].shown.title == "good False"
+    assert tasks.configured({})["toy.mood"].shown.title == "good False"
+    assert bad.configured({"--toy-mood": "good"})["toy.mood"].shown.title == "good False"
+
+
+def test_a_task_keeps_the_values_that_it_was_made_with_where_none_are_given() -> None:
+    made = replace(moody(values := {"--toy-mood": "bad", "--toy-loud": True}), chosen=values)
+    tasks = Registry([made, TOY])
+    assert tasks.chosen({}) == values
+    assert tasks.configured({})["toy.mood"] is tasks.configured(values)["toy.mood"] is made
+    louder = tasks.configured({"--toy-loud": False})
+    assert louder["toy.mood"].shown.title == "bad False"
+    assert louder.chosen({}) == {"--toy-mood": "bad", "--toy-loud": False}
+
+
+def test_tasks_that_were_made_with_different_values_of_one_option_are_refused() -> None:
+    made = replace(moody(values := {"--toy-mood": "bad", "--toy-loud": False}), chosen=values)
+    tasks = Registry([made, moody(name="toy.two")])
+    with pytest.raises(
+        UsageProblem, match=r"one value of --toy-mood, and were made toy\.mood with bad, toy\.two with good; name"
+    ):
+        tasks.configured({})
+    assert tasks.configured({"--toy-mood": "bad"})["toy.mood"] is made
+
+
+def test_a_wild_task_in_chinese_stays_in_chinese() -> None:
+    chinese = wild(WildOptions(language="zh"))
+    tasks = Registry([*Registry.installed(), chinese])
+    assert tasks.configured({})["wild"] is chinese
+    assert tasks.chosen({})["--wild-language"] == "zh"
+    assert WildOptions.of(chinese.chosen) == WildOptions(language="zh")
 
 
 # -- What modules and packages announce.
@@ -135,6 +167,16 @@ def test_a_module_announces_its_tasks_and_those_it_lists() -> None:
     for listed in ("toy.one", None, 3):
         vars(other := ModuleType("other")).update(TASKS=listed)
         assert tasks_of(other) == []
+
+
+def test_an_object_that_cannot_say_what_it_is_announces_nothing() -> None:
+    class Lazy:
+        @property
+        def __class__(self):
+            raise RuntimeError("settings are not configured")
+
+    vars(module := ModuleType("lazy")).update(settings=Lazy(), ONE=TOY)
+    assert tasks_of(module) == [TOY]
 
 
 def test_whatever_a_module_lists_is_looked_at() -> None:

@@ -26,6 +26,10 @@ Act = Callable[[socket.socket, "Seen", threading.Event], bool]
 """Answers one request; says whether the connection may be used again."""
 
 
+SERVER = "fault-server"
+"""The name of its threads."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """A request that came in."""
@@ -209,7 +213,7 @@ class FaultServer:
         self.stop()
 
     def _spawn(self, target: Callable[..., None], *args: Any) -> None:
-        thread = threading.Thread(target=target, args=args, daemon=True)
+        thread = threading.Thread(target=target, args=args, name=SERVER, daemon=True)
         with self._lock:
             self._threads.append(thread)
         thread.start()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -180,8 +181,11 @@ def solved(setting: Setting, fuzz: Fuzz, folder: Path, patch: pytest.MonkeyPatch
             worker="main",
             similarity={case.task.name: "trigram"},
             configs={case.task.name: "c"},
-            models=lambda *role: model,
-            boxes=lambda task: Box(tools_of(case)),
+            clients=SimpleNamespace(
+                model=lambda *role: model,
+                tested=lambda given: model,
+                tools=lambda given, task: Box(tools_of(case)),
+            ),
             agent=None,
             stored={},
             asks=True,

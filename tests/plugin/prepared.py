@@ -1,8 +1,9 @@
-"""A process that has imported what pytest and AgentGauge import, and forks for each run of pytest inside pytest.
+"""A process that has imported what pytest and AgentGauge import, and forks for each worker of a run of pytest inside
+pytest, and for each such run that has a process of its own.
 
-A run costs 0.6 s of a processor, of which 0.45 s are Python's start and imports; each worker costs the same again. The
-forks do without. Programs that runs start (tool servers, sandboxes) start as ever, and so does what
-the process is not prepared for: a command other than pytest's or a worker's, and other variables of Python.
+Either costs 0.6 s of a processor, of which 0.45 s are Python's start and imports. The forks do without. Programs that
+runs start (tool servers, sandboxes) start as ever, and so does what the process is not prepared for: a command other
+than pytest's or a worker's, and other variables of Python.
 
     python prepared.py SOCKET    until its input ends; says "ready" when it takes orders
 """

@@ -1,4 +1,4 @@
-"""Running pytest inside pytest: a project folder with a toy benchmark, and real processes."""
+"""Running pytest inside pytest: a project folder with a toy benchmark, in this process or in one of its own."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.store import plain
+from tests.plugin.in_process import run_pytest
+from tests.plugin.prepared import Workers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -123,6 +125,13 @@ class Project:
     def run(
         self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None, seconds: float = 120
     ) -> Result:
+        """In this process."""
+        return pytest_here("--data", data, *arguments, cwd=self.path, env=env, seconds=seconds)
+
+    def run_process(
+        self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None, seconds: float = 120
+    ) -> Result:
+        """For tests of what only a process has: how it ends, its signals, limits and streams."""
         return python(*PYTEST, "--data", data, *arguments, cwd=self.path, env=env, seconds=seconds)
 
     def start(self, *arguments: str, data: str = "toy", env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
@@ -196,9 +205,20 @@ def run_bundled(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None
 
 
 def _run(*arguments: str, cwd: Path, env: Mapping[str, str] | None, status: int) -> Result:
-    result = python(*PYTEST, *arguments, cwd=cwd, env=env, seconds=300)
+    result = pytest_here(*arguments, cwd=cwd, env=env, seconds=300)
     assert result.status == status, result.output
     return result
+
+
+AT_START = {"PYTHONHASHSEED", "PYTHONWARNINGS", "PYTHONUTF8", "PYTHONIOENCODING", "LANG", "LC_ALL"}
+
+
+def pytest_here(*words: str, cwd: Path, env: Mapping[str, str] | None = None, seconds: float = 120) -> Result:
+    """pytest in this process; its workers are forked."""
+    assert env is None or AT_START.isdisjoint(env), "Python reads them when it starts: the test needs a process"
+    workers = [Workers(prepared()[-1])] if "-n" in words and len(prepared()) > 1 else []
+    environment = Project(cwd).environment(env)
+    return Result(*run_pytest([*PYTEST[2:], *words], cwd, environment, seconds, workers), cwd)
 
 
 def python(*words: str, cwd: Path, env: Mapping[str, str] | None = None, seconds: float = 120) -> Result:

@@ -12,7 +12,7 @@ import pytest
 from agentgauge_reports.notices import endpoint_doubts, model_title
 
 from tests.model.fault_server import Act, FaultServer, Seen, answer, completion, data, status, tool_call
-from tests.plugin.project import GTA, PYTEST, ROOT, Project, Result, python, records, summary
+from tests.plugin.project import GTA, ROOT, Project, Result, pytest_here, python, records, summary
 
 # -- What a run says of endpoints that answer with another model, drop the tools, or count no tokens.
 
@@ -47,7 +47,7 @@ def run(folder: Path, server: FaultServer, *options: str, model: str = "Qwen3-8B
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "shop.jsonl").write_text('{"id": "a"}\n{"id": "b"}\n{"id": "c"}\n')
     words = ("shop.py", f"--model={model}", f"--model-url={server.url}", "--run-dir=run", *options)
-    result = python(*PYTEST, *words, cwd=folder)
+    result = pytest_here(*words, cwd=folder)
     assert result.status == 0, result.output
     return Result(result.status, " ".join(result.output.split()), folder)
 
@@ -260,7 +260,7 @@ def shop(tmp_path: Path) -> Project:
 
 
 def run_replayed_messages(shop: Project, url: str) -> list[dict[str, Any]]:
-    done = python(*PYTEST, "shop.py", "--model=m", f"--model-url={url}", "--run-dir=run", cwd=shop.path)
+    done = pytest_here("shop.py", "--model=m", f"--model-url={url}", "--run-dir=run", cwd=shop.path)
     assert done.status == 0, done.output
     return records(shop.path / "run")
 
@@ -302,7 +302,7 @@ def test_a_content_filter_is_asked_once_and_its_case_is_wrong(shop: Project, act
     with FaultServer([act()]) as server:
         found = run_replayed_messages(shop, server.url)
         assert len(server.requests) == 2
-        again = python(*PYTEST, "shop.py", "--resume=run", cwd=shop.path)
+        again = pytest_here("shop.py", "--resume=run", cwd=shop.path)
         assert again.status == 0, again.output
         assert len(server.requests) == 2, "a resume asks nothing"
     assert [(one["status"], one["score"]["labels"]) for one in found] == [("wrong", ["refused"])] * 2
@@ -359,6 +359,6 @@ def test_the_benchmarks_satisfy_the_strictest_endpoint(tmp_path: Path) -> None:
 
     with FaultServer(choose=choose) as server:
         words = ("--limit=3", "--model=m", f"--model-url={server.url}", "--run-dir=run", "-k", "not workflow")
-        done = python(*PYTEST, *GTA, str(ROOT / "bench_wild"), *words, cwd=tmp_path)
+        done = pytest_here(*GTA, str(ROOT / "bench_wild"), *words, cwd=tmp_path)
     assert done.status == 0, done.output
     assert {one["task"] for one in records(tmp_path / "run")} == {"gta_atomic.step", "gta_atomic.e2e", "wild"}

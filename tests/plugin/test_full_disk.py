@@ -64,13 +64,13 @@ def test_a_disk_that_is_full_in_the_midst_costs_no_answer(tmp_path, disk, worker
 
         endpoint.choose = fills
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
-        result = project.run(*arguments, f"--run-dir={disk / 'run'}")
+        result = project.run_process(*arguments, f"--run-dir={disk / 'run'}")
         ended_well(result, disk / "run")
         assert "No space left on device): free disk space; finished cases are kept" in result.output
         assert not (disk / "run" / "reserve").exists()
         (disk / "filler").unlink()
         endpoint.choose = say
-        assert project.run(f"--resume={disk / 'run'}", "--model-url", endpoint.url, *workers).status == 0
+        assert project.run_process(f"--resume={disk / 'run'}", "--model-url", endpoint.url, *workers).status == 0
         # answers on their way when a worker stops are given up, as after -x: all four; and where there is another
         # worker, that one may have taken over the two slots of the first before it comes to the full disk itself
         assert len(endpoint.requests) <= before + SAMPLES + (4 + 2 if workers else 4)
@@ -83,10 +83,10 @@ def test_a_disk_without_room_for_the_next_record(tmp_path, disk):
     with FaultServer(choose=say) as endpoint:
         fill(disk, 40_960)
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4")
-        result = project.run(*arguments, f"--run-dir={disk / 'run'}")
+        result = project.run_process(*arguments, f"--run-dir={disk / 'run'}")
         ended_well(result, disk / "run")
         (disk / "filler").unlink()
-        assert project.run(f"--resume={disk / 'run'}", "--model-url", endpoint.url).status == 0
+        assert project.run_process(f"--resume={disk / 'run'}", "--model-url", endpoint.url).status == 0
         assert without_times(summary(disk / "run")) == undisturbed(SAMPLES)
 
 
@@ -96,12 +96,12 @@ def test_a_disk_that_is_full_at_the_end_of_the_run(tmp_path, disk):
         conftest = (project.path / "conftest.py").read_text()
         (project.path / "conftest.py").write_text(conftest + AT_THE_END)
         arguments = ("--model", "m", "--model-url", endpoint.url, f"--run-dir={disk / 'run'}")
-        result = project.run(*arguments, env={"DISK": str(disk)})
+        result = project.run_process(*arguments, env={"DISK": str(disk)})
         ended_well(result, disk / "run")
         (disk / "filler").unlink()
         (project.path / "conftest.py").write_text(conftest)
         before = len(endpoint.requests)
-        assert project.run(f"--resume={disk / 'run'}", "--model-url", endpoint.url).status == 0
+        assert project.run_process(f"--resume={disk / 'run'}", "--model-url", endpoint.url).status == 0
         assert len(endpoint.requests) == before
         assert without_times(summary(disk / "run")) == undisturbed(6)
 
@@ -150,7 +150,7 @@ def test_files_that_must_not_grow(tmp_path, size, workers):
         result = limited(project, size, *arguments)
         ended_well(result, project.path / "run")
         assert "File too large" in result.output
-        assert project.run("--resume", "run", "--model-url", endpoint.url, *workers).status == 0
+        assert project.run_process("--resume", "run", "--model-url", endpoint.url, *workers).status == 0
         assert without_times(summary(project.path / "run")) == undisturbed(SAMPLES)
         assert not list((project.path / "run").glob(".*"))
 
@@ -160,7 +160,7 @@ def test_allure_results_without_room(tmp_path, disk):
     fill(disk, 0)
     with FaultServer(choose=say) as endpoint:
         arguments = ("--model", "m", "--model-url", endpoint.url, "--run-dir", "run")
-        result = project.run(*arguments, f"--alluredir={disk}/allure")
+        result = project.run_process(*arguments, f"--alluredir={disk}/allure")
     assert result.status == 1, result.output
     assert "INTERNALERROR" not in result.output
     assert f"{disk}/allure cannot be written (No space left on device)" in result.output
@@ -172,14 +172,14 @@ def test_a_cassette_without_room(tmp_path, disk):
     with FaultServer(choose=say) as endpoint:
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *TWO)
         fill(disk, 4096)
-        result = project.run(*arguments, "--run-dir", "run", f"--record={disk}/tape.jsonl")
+        result = project.run_process(*arguments, "--run-dir", "run", f"--record={disk}/tape.jsonl")
         ended_well(result, project.path / "run")
         assert len(endpoint.requests) < SAMPLES / 2  # nothing more is asked that could not be recorded
         assert summary(project.path / "run")["tasks"]["toy.say"]["causes"]["disk full"] >= 1
         assert (disk / "tape.jsonl").read_bytes().endswith(b"}\n")
         (disk / "filler").unlink()
-        assert project.run("--resume", "run", *arguments[2:], f"--record={disk}/tape.jsonl").status == 0
-    replayed = project.run(f"--replay={disk}/tape.jsonl", "--run-dir", "again")
+        assert project.run_process("--resume", "run", *arguments[2:], f"--record={disk}/tape.jsonl").status == 0
+    replayed = project.run_process(f"--replay={disk}/tape.jsonl", "--run-dir", "again")
     assert replayed.status == 0, replayed.output
     assert without_times(summary(project.path / "again")) == without_times(summary(project.path / "run"))
 
@@ -201,11 +201,11 @@ def test_files_of_tools_without_room(tmp_path, disk):
     fill(disk, RESERVED + 200_704)
     with FaultServer(choose=say) as endpoint:
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "2")
-        result = project.run(*arguments, f"--run-dir={disk / 'run'}")
+        result = project.run_process(*arguments, f"--run-dir={disk / 'run'}")
         ended_well(result, disk / "run")
         assert len(records(disk / "run")) >= 3
         (disk / "filler").unlink()
-        resumed = project.run(f"--resume={disk / 'run'}", "--model-url", endpoint.url)
+        resumed = project.run_process(f"--resume={disk / 'run'}", "--model-url", endpoint.url)
         assert resumed.status == 0, resumed.output
 
 
@@ -217,7 +217,7 @@ def test_damaged_lines_cost_their_cases_only(tmp_path, which, workers):
     run = project.path / "run"
     with FaultServer(choose=say) as endpoint:
         arguments = ("--model", "m", "--model-url", endpoint.url)
-        assert project.run(*arguments, "--run-dir", "run").status == 0
+        assert project.run_process(*arguments, "--run-dir", "run").status == 0
         whole = without_times(summary(run))
         lines = (run / "records.jsonl").read_bytes().splitlines(keepends=True)
         (run / "records.jsonl").unlink()
@@ -227,7 +227,7 @@ def test_damaged_lines_cost_their_cases_only(tmp_path, which, workers):
             b"".join([*lines[:2], b"\xff\x00{\n", lines[3][:50] + b"\n", b"[]\n", unknown, *lines[6:7], lines[7][:40]])
         )
         before = len(endpoint.requests)
-        result = project.run("--resume", "run", *arguments[2:], *workers)
+        result = project.run_process("--resume", "run", *arguments[2:], *workers)
         assert result.status == 0, result.output
         assert f"{run}/{which} is damaged in line 3 and 2 more (" in result.output
         assert f"{run}/{which} has 1 record of other settings" in result.output
@@ -244,13 +244,13 @@ def test_a_line_that_is_damaged_while_the_run_goes_on(tmp_path):
     with FaultServer(choose=say) as endpoint:
         with (project.path / "conftest.py").open("a") as stream:
             stream.write(DAMAGING)
-        result = project.run("--model", "m", "--model-url", endpoint.url, *TWO, "--run-dir", "run")
+        result = project.run_process("--model", "m", "--model-url", endpoint.url, *TWO, "--run-dir", "run")
         assert result.status == 1, result.output
         assert "INTERNALERROR" not in result.output
         assert "is damaged in line " in result.output and f"--resume={run}" in result.output
         assert summary(run)["tasks"]["toy.say"]["missing"] == 1
         before = len(endpoint.requests)
-        assert project.run("--resume", "run", "--model-url", endpoint.url, *TWO).status == 0
+        assert project.run_process("--resume", "run", "--model-url", endpoint.url, *TWO).status == 0
         assert len(endpoint.requests) == before + 1
         assert without_times(summary(run)) == undisturbed(12)
 
@@ -279,7 +279,7 @@ Appender.append = damaging
 def test_damaged_files_of_a_run_are_told_in_one_sentence(tmp_path):
     project = Project.make(tmp_path / "project", samples=4)
     with FaultServer(choose=say) as endpoint:
-        assert project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run").status == 0
+        assert project.run_process("--model", "m", "--model-url", endpoint.url, "--run-dir", "run").status == 0
     run = project.path / "run"
     for name, damage in (
         ("planned.json", "[[1"),
@@ -289,13 +289,13 @@ def test_damaged_files_of_a_run_are_told_in_one_sentence(tmp_path):
     ):
         whole = (run / name).read_text()
         (run / name).write_text(damage)
-        result = project.run("--resume", "run")
+        result = project.run_process("--resume", "run")
         assert result.status == 4, result.output
         assert name in result.output and "INTERNALERROR" not in result.output and "Traceback" not in result.output
         (run / name).write_text(whole)
     (run / "run.json").unlink()
     for arguments in (("--resume", "run"), ("--run-dir", "run"), ("--rescore", "run")):
-        result = project.run(*arguments)
+        result = project.run_process(*arguments)
         assert result.status == 4, result.output
         assert "records but no run.json, which describes them; restore run.json, or" in result.output
     assert json.loads((run / "summary.json").read_text())
@@ -379,7 +379,7 @@ def test_a_low_limit_of_open_files_is_raised(tmp_path, url):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory, url) -> Project:
     project = Project.make(tmp_path_factory.mktemp("finished"))
-    assert project.run("--model", "m", "--model-url", url, "--run-dir", "run").status == 0
+    assert project.run_process("--model", "m", "--model-url", url, "--run-dir", "run").status == 0
     (project.path / "run" / "records").mkdir()
     return project
 
@@ -426,14 +426,14 @@ def pytest_sessionfinish(session):
 def test_a_plugin_that_fails_at_the_end_costs_no_results(tmp_path, url):
     project = Project.make(tmp_path)
     project.add_to_conftest(FAILS)
-    project.run("--model", "m", "--model-url", url, "--run-dir", "run")
+    project.run_process("--model", "m", "--model-url", url, "--run-dir", "run")
     assert (tmp_path / "run" / "summary.json").exists()
     assert len(records(tmp_path / "run")) == 6
 
 
 def test_files_of_one_case_that_this_user_may_not_read(tmp_path, url):
     project = Project.make(tmp_path)
-    assert project.run("--model", "m", "--model-url", url, "--run-dir", "run").status == 0
+    assert project.run_process("--model", "m", "--model-url", url, "--run-dir", "run").status == 0
     stored = tmp_path / "run" / "records.jsonl"
     stored.write_bytes(b"".join(stored.read_bytes().splitlines(keepends=True)[:-1]))
     closed = tmp_path / "run" / "files" / "toy.say"

@@ -11,7 +11,7 @@ import pytest
 
 from agentgauge.model.vision_probe import IN_TEXT, NUMBER, QUESTION
 from tests.model.fault_server import Act, FaultServer, Seen, answer, completion, data, status
-from tests.plugin.project import GTA, PYTEST, python, records, run_mmau, summary
+from tests.plugin.project import GTA, pytest_here, records, run_mmau, summary
 
 pytest.importorskip("av")
 
@@ -54,7 +54,7 @@ def run(url: str, *arguments: str, cwd: Path, end: int = 0) -> str:
     words = (*GTA[:2], "--rootdir", str(cwd), f"{CASES}::test_workflow[13]", *arguments)
     if not {"--resume", "--rescore"} & set(arguments):
         words += ("--model", "oracle", "--judge-model", "seer")
-    result = python(*PYTEST, *words, cwd=cwd, seconds=300)
+    result = pytest_here(*words, cwd=cwd, seconds=300)
     assert result.status == end, result.output
     return " ".join(result.output.split())  # lines are as wide as the terminal
 

@@ -39,7 +39,8 @@ def undisturbed(tmp_path_factory) -> tuple[dict, float]:
     project = Project.make(tmp_path_factory.mktemp("undisturbed") / "project", samples=SAMPLES)
     with FaultServer(choose=slow(0.05)) as endpoint:
         begin = time.monotonic()
-        result = project.run("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run")
+        words = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", "--run-dir", "run")
+        result = project.run_process(*words)
         assert result.status == 0, result.output
         return without_times(summary(project.path / "run")), time.monotonic() - begin
 
@@ -65,7 +66,7 @@ def test_a_controller_that_is_killed(tmp_path, undisturbed, workers, seed):
             process.communicate(timeout=20)
         endpoint.choose = say
         kept = finished(run)
-        result = project.run(*command())
+        result = project.run_process(*command())
         assert result.status == 0, result.output
         assert kept <= {(record["sample"], record["finished"]) for record in records(run)}  # nothing was run twice
         assert without_times(summary(run)) == expected
@@ -100,7 +101,7 @@ def test_a_worker_that_is_killed(tmp_path, undisturbed, seed):
             assert "INTERNALERROR" not in output or "in setup_nodes" in output, output  # xdist's own: no answer
             is_planned = (project.path / "run" / "run.json").exists()  # a run without a plan leaves nothing
             again = ("--resume", "run", *arguments[2:]) if is_planned else (*arguments, "--run-dir", "run")
-            resumed = project.run(*again)
+            resumed = project.run_process(*again)
             assert resumed.status == 0, resumed.output
         assert without_times(summary(project.path / "run")) == expected
         assert len(records(project.path / "run")) == SAMPLES
@@ -134,7 +135,7 @@ def test_a_run_that_is_killed_before_it_has_a_plan_is_resumed_with_its_own_selec
         (project.path / "conftest.py").write_text(conftest)
         result = python(*PYTEST, "--resume", str(run), *workers, cwd=project.path)
         assert result.status == 0, result.output
-        expected = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "expected", *selection)
+        expected = project.run_process("--model", "m", "--model-url", endpoint.url, "--run-dir", "expected", *selection)
         assert expected.status == 0, expected.output
     assert without_times(summary(run)) == without_times(summary(project.path / "expected"))
 
@@ -174,7 +175,7 @@ def test_the_second_run_into_a_folder_is_refused_and_the_first_keeps_all_its_rec
         )
         for arguments in seconds[:1] if workers else seconds:
             url = () if "--rescore" in arguments else ("--model-url", other.url)
-            result = project.run(*arguments, *url, *workers)
+            result = project.run_process(*arguments, *url, *workers)
             assert result.status == 4, result.output
             assert f"run is in use by process {first.pid} on " in result.output
             assert "--run-dir run`); wait for its end, or name another folder" in result.output.replace("\n", " ")
@@ -216,7 +217,7 @@ def test_a_run_that_plans_nothing_leaves_nothing(project):
         ("test_other.py", "--run-dir", "deep/er"),
         ("--collect-only",),
     ):
-        result = project.run(*arguments)
+        result = project.run_process(*arguments)
         assert result.status == 0 and "planned" not in result.output, result.output
         assert not [path for path in project.path.iterdir() if path.name in ("runs", "deep")], arguments
 
@@ -224,14 +225,14 @@ def test_a_run_that_plans_nothing_leaves_nothing(project):
 def test_records_of_another_run_are_left_out_and_nobody_is_asked_for_less(project, endpoint, model):
     """A folder in which an earlier version let two runs write."""
     for name, run in (("m", "run"), ("other", "foreign")):
-        assert project.run("--model", name, "--model-url", endpoint.url, "--run-dir", run).status == 0
+        assert project.run_process("--model", name, "--model-url", endpoint.url, "--run-dir", run).status == 0
     expected = without_times(summary(project.path / "run"))
     merged = project.path / "run" / "records.jsonl"
     files = (merged, project.path / "foreign" / "records.jsonl")
     own, foreign = (file.read_text().splitlines(keepends=True) for file in files)
     merged.write_text("".join([*own[:2], *foreign[2:]]))
     before = len(endpoint.requests)
-    result = project.run("--resume", "run", "--model-url", endpoint.url)
+    result = project.run_process("--resume", "run", "--model-url", endpoint.url)
     assert result.status == 0, result.output
     assert "has 4 records of other settings (model, data, options), which are not this run's" in result.output
     assert len(endpoint.requests) == before + 4
@@ -243,7 +244,7 @@ def test_merge_refuses_foreign_records_and_folders_in_use(project, model, monkey
     monkeypatch.chdir(project.path)
     tasks = Registry([TOY])
     for run, keyword in (("odd", "odd"), ("even", "even")):
-        assert project.run(*model, "-k", keyword, "--run-dir", run).status == 0
+        assert project.run_process(*model, "-k", keyword, "--run-dir", run).status == 0
     lines = Path(shutil.copytree("odd", "mixed")) / "records.jsonl"
     lines.write_text(lines.read_text().replace('"config":"', '"config":"x', 1))
     told = r"mixed/records.jsonl has 1 record of other settings .* with --resume=mixed"

@@ -96,7 +96,7 @@ def test_when_the_patience_is_used_up_cases_are_broken_with_the_reason_and_resum
         assert any("; no answer for " in record["error"] for record in broken)
         endpoint.choose = say
         endpoint.start()
-        resumed = project.run("--resume", "run", *workers)
+        resumed = project.run_process("--resume", "run", *workers)
         assert resumed.status == 0, resumed.output
         assert without_times(resumed.summary("run"))["tasks"] == undisturbed(40)["tasks"]
 
@@ -109,7 +109,7 @@ def test_an_endpoint_that_has_not_answered_in_this_session_is_not_waited_for(tmp
         process.communicate(timeout=60)
         table = project.path / "agentgauge.toml"
         table.write_text(table.read_text().replace("50", "100000"))
-        resumed = project.run("--resume", "run", seconds=60)
+        resumed = project.run_process("--resume", "run", seconds=60)
         assert resumed.status == 1, resumed.output
         assert not any("; no answer for " in (record["error"] or "") for record in records(project.path / "run"))
 
@@ -192,7 +192,7 @@ def run(path, server: Lanes, *options: str, timeout: float, cases: int = 64):
     with FaultServer(choose=server) as endpoint:
         table = f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\ntimeout = {timeout}\n'
         (project.path / "agentgauge.toml").write_text(table)
-        result = project.run("--model", "m", "--run-dir", "run", *options, env=WAITS, seconds=500)
+        result = project.run_process("--model", "m", "--run-dir", "run", *options, env=WAITS, seconds=500)
     assert result.status == 0, result.output
     task = result.summary("run")["tasks"]["toy.say"]
     assert (task["passed"], task["wrong"], task["broken"], task["missing"]) == (cases - 1, 1, 0, 0), task
@@ -277,7 +277,7 @@ def test_a_run_names_them(project, endpoint, workers):
     assert waiting.OLD == 120
     endpoint.choose = slow(2.5)
     project.add_to_conftest(OFTEN + SOON_OLD)
-    result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", *workers)
+    result = project.run_process("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", *workers)
     assert result.status == 0, result.output
     assert "0/6 · 6 requests running · 6 requests wait for more than" in result.output, result.output
     assert "\n6/6 · passed 5" in result.output

@@ -97,9 +97,9 @@ def test_a_resumed_run_counts_the_finished_cases_from_the_start(project, model, 
 
 
 def test_a_run_whose_reports_have_all_come_explains_nothing(project, model):
-    output = project.run(*model, "--run-dir", "run").output
+    output = project.run_process(*model, "--run-dir", "run").output
     assert "6/6 · passed 5 · wrong 1" in output and "pytest counted" not in output
-    scored = project.run("--rescore", "run", "--run-dir", "again").output
+    scored = project.run_process("--rescore", "run", "--run-dir", "again").output
     assert "6/6 · passed 5 · wrong 1" in scored and "pytest counted" not in scored
 
 
@@ -127,7 +127,7 @@ def test_the_header_begins_on_a_line_of_its_own_on_a_terminal_beside_xdist(proje
 
 
 def test_without_a_terminal_plugin_nothing_is_shown(project, model):
-    result = project.run(*model, "-p", "no:terminal")
+    result = project.run_process(*model, "-p", "no:terminal")
     assert result.status == 0 and "/6" not in result.output
 
 
@@ -238,7 +238,7 @@ def test_records_that_cannot_be_read_at_the_end_are_reported(project, model):
     """The budget's watch, which writes to the screen, too, has ended by then."""
     conftest = project.path / "conftest.py"
     conftest.write_text(conftest.read_text() + UNREADABLE)
-    result = project.run(*model, "--run-dir", "run", "--budget=1h")
+    result = project.run_process(*model, "--run-dir", "run", "--budget=1h")
     assert result.status == 1 and "INTERNALERROR" not in result.output, result.output
     assert "Input/output error" in result.output
     assert (project.path / "order").read_text() == "budget progress "
@@ -297,7 +297,7 @@ def test_benchmarks_get_no_more_workers_than_processors_and_the_header_says_so(t
 def test_a_projects_own_tests_get_all_workers(project):
     (project.path / "test_toy.py").write_text(OWN)
     asked = processors() + 1
-    result = project.run("-n", str(asked), "-v")
+    result = project.run_process("-n", str(asked), "-v")
     assert result.status == 0, result.output
     assert "instead of" not in result.output
     assert all(f"[gw{number}]" in result.output for number in range(asked))
@@ -305,7 +305,7 @@ def test_a_projects_own_tests_get_all_workers(project):
 
 def test_tx_starts_as_many_as_it_says(project, model):
     asked = processors() + 1
-    result = project.run(*model, "--tx", f"{asked}*popen", "--dist", "load", "--run-dir", "run")
+    result = project.run_process(*model, "--tx", f"{asked}*popen", "--dist", "load", "--run-dir", "run")
     assert result.status == 0, result.output
     assert "instead of" not in result.output
     assert len(workers_of(project)) == asked
@@ -325,7 +325,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 def test_workers_that_never_start_are_not_replaced_for_ever(project, model, options, most):
     with (project.path / "conftest.py").open("a") as conftest:
         conftest.write(DIES)
-    result = project.run(*model, "--tx", "popen", "--dist", "load", *options, seconds=60)
+    result = project.run_process(*model, "--tx", "popen", "--dist", "load", *options, seconds=60)
     assert result.status == 5, result.output
     assert f"maximum crashed workers reached: {most}" in result.output
     assert result.output.count("replacing crashed worker") == most
@@ -345,7 +345,7 @@ def test_waiting_for_a_slot_is_no_working_time(tmp_path, endpoint):
     """The first 8 requests are sent at once; the others wait for them here."""
     endpoint.choose = slow(WAIT)
     project = Project.make(tmp_path / "project", 16)
-    result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", "-v")
+    result = project.run_process("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", "-v")
     assert result.status == 0, result.output
     for record in records(project.path / "run"):
         transcript = record["transcript"]
@@ -364,19 +364,19 @@ def test_waiting_for_a_slot_is_no_working_time(tmp_path, endpoint):
     )
     working = sum(sample.working_seconds for sample in read_run(project.path / "run", Registry([TOY])).samples)
     assert working == pytest.approx(times["working"], abs=0.01)
-    again = project.run("--rescore", "run", "--run-dir", "again")
+    again = project.run_process("--rescore", "run", "--run-dir", "again")
     assert again.status == 0
     assert summary(project.path / "again")["usage"]["times"]["slots"]["seconds"] == times["slots"]
 
 
 def test_records_of_earlier_versions_load_without_these_times(project, model):
-    assert project.run(*model, "--run-dir", "run").status == 0
+    assert project.run_process(*model, "--run-dir", "run").status == 0
     file = project.path / "run" / "records.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     for line in lines:
         del line["transcript"]["times"]
     file.write_text("".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines))
-    assert project.run("--resume", "run", *model).status == 0
+    assert project.run_process("--resume", "run", *model).status == 0
     usage = summary(project.path / "run")["usage"]
     assert "times" not in usage and usage["seconds"] > 0
     assert '"working": false' in (project.path / "run" / "report.html").read_text().replace('":', '": ')

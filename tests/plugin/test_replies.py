@@ -15,7 +15,7 @@ from agentgauge_reports.results import read_run
 from agentgauge.core.registry import Registry
 from bench_wild.data import resolve
 from tests.model.fault_server import Act, FaultServer, Seen, completion, data
-from tests.plugin.project import GTA, PYTEST, ROOT, Result, python, records, summary
+from tests.plugin.project import GTA, ROOT, Result, pytest_here, python, records, summary
 
 # -- Replies that were cut at a token limit, refused or empty: in records, explanations, labels and notices.
 
@@ -246,7 +246,7 @@ def reasons_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
             nodes.append(f"{ROOT / test}[{row.id}]")
     (folder / "script.json").write_text(json.dumps({"replies": script}))
     words = (f"--dialect={dialect}", "--model=scripted:script.json", "--data=mini", "--run-dir=run")
-    done = python(*PYTEST, *GTA[:-1], *nodes, *words, cwd=folder)
+    done = pytest_here(*GTA[:-1], *nodes, *words, cwd=folder)
     assert done.status == 0, done.output
     return dialect, folder / "run"
 

@@ -34,8 +34,8 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_workers_and_look_ahead_change_nothing(project, model, way):
     project.run(*model, "--run-dir", "one")
-    # started for real, since runs that are forked from one process share its seed of hashes
-    result = project.run(*model, *WAYS[way], "--run-dir", "two", env={"PYTHONHASHSEED": "7"})
+    # started for real, since runs in this process, and those that are forked from one, share a seed of hashes
+    result = project.run_process(*model, *WAYS[way], "--run-dir", "two", env={"PYTHONHASHSEED": "7"})
     assert text_without_times(project.path / "two") == text_without_times(project.path / "one"), result.output
 
 

@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -89,8 +90,7 @@ def solve(tmp_path: Path):
             "main",
             {task.name: ""},
             {task.name: "c"},
-            lambda role="": Silent(),
-            lambda task: None,
+            SimpleNamespace(model=lambda role="": Silent(), box=lambda task: None),
             agent=None,
             stored={},
             asks=True,

@@ -267,7 +267,7 @@ def test_failures_that_were_enough(tmp_path: Path, workers: tuple[str, ...], opt
 
     with FaultServer(choose=wrong) as server:
         model = ("--model=m", f"--model-url={server.url}", "--in-flight=2", "--run-dir=run", "--alluredir=allure")
-        done = project.run(*model, *workers, option)
+        done = project.run_process(*model, *workers, option)
     checked(project.path / "run", done.output, why)
 
 
@@ -276,12 +276,12 @@ def test_a_budget(tmp_path: Path, workers: tuple[str, ...]) -> None:
     project = Project.make(tmp_path / "project", samples=30)
     with FaultServer(choose=slow(0.2)) as server:
         model = ("--model=m", f"--model-url={server.url}", "--in-flight=2", "--run-dir=run", "--alluredir=allure")
-        done = project.run(*model, *workers, "--budget=60tok")
+        done = project.run_process(*model, *workers, "--budget=60tok")
         checked(project.path / "run", done.output, "the budget of 60tok is used up")
-        again = project.run("--rescore=run", "--run-dir=again", "--alluredir=allure")
+        again = project.run_process("--rescore=run", "--run-dir=again", "--alluredir=allure")
         assert summary(project.path / "again")["why_missing"] == "the budget of 60tok is used up", again.output
         server.choose = say
-        assert project.run("--resume=run", f"--model-url={server.url}").status == 0
+        assert project.run_process("--resume=run", f"--model-url={server.url}").status == 0
     assert "why_missing" not in summary(project.path / "run")
 
 
@@ -306,7 +306,7 @@ def test_a_test_that_ends_pytest(tmp_path: Path) -> None:
     (project.path / "test_ends.py").write_text("import pytest\n\ndef test_ends():\n    pytest.exit('enough')\n")
     with FaultServer(choose=slow(0.2)) as server:
         model = ("--model=m", f"--model-url={server.url}", "--in-flight=1", "--run-dir=run", "--alluredir=allure")
-        done = project.run("test_ends.py", "test_toy.py", *model)
+        done = project.run_process("test_ends.py", "test_toy.py", *model)
     found = summary(project.path / "run")
     assert found["tasks"]["toy.say"]["missing"] and found["why_missing"] == "pytest ended before them", done.output
 
@@ -316,6 +316,6 @@ def test_another_plugin_that_stops_pytest(tmp_path: Path) -> None:
     with (project.path / "conftest.py").open("a") as file:
         file.write("\ndef pytest_runtest_teardown(item):\n    item.session.shouldstop = 'the lab closes'\n")
     with FaultServer(choose=slow(0.2)) as server:
-        done = project.run("--model=m", f"--model-url={server.url}", "--in-flight=1", "--run-dir=run")
+        done = project.run_process("--model=m", f"--model-url={server.url}", "--in-flight=1", "--run-dir=run")
     found = summary(project.path / "run")
     assert found["tasks"]["toy.say"]["missing"] and found["why_missing"] == "the lab closes", done.output

@@ -48,7 +48,7 @@ class Interrupts:
         has ended the run, the process ignores further signals until it exits."""
         if threading.current_thread() is threading.main_thread():
             for number in numbers:
-                add_cleanup(partial(self._restore, number, signal.signal(number, self._handle)))
+                add_cleanup(partial(self.restore, number, signal.signal(number, self._handle)))
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self._received = True
@@ -58,7 +58,8 @@ class Interrupts:
             self.is_ending = True
             raise KeyboardInterrupt
 
-    def _restore(self, number: int, handler: Any) -> None:
+    def restore(self, number: int, handler: Any) -> None:
+        """Handle a signal by ``handler`` again, or ignore it: see ``handle``."""
         signal.signal(number, signal.SIG_IGN if self._received else handler)
 
 
