@@ -90,7 +90,9 @@ def solve(tmp_path: Path):
             "main",
             {task.name: ""},
             {task.name: "c"},
-            SimpleNamespace(model=lambda role="": Silent(), box=lambda task: None),
+            SimpleNamespace(
+                model=lambda role="": Silent(), tested=lambda given: Silent(), tools=lambda given, task: None
+            ),
             agent=None,
             stored={},
             asks=True,
