@@ -87,7 +87,7 @@ class Clients:
         if (other := given.spec or given.model) is None:
             return self.model()
         for known, model in self._others:
-            if known is other or (given.spec and known == other):
+            if known == other:
                 return model
         self._others.append((other, self._made(given)))
         return self._others[-1][1]
@@ -112,7 +112,7 @@ class Clients:
         if given.tools is None:
             return self.box(task)
         for known, box in self._other_boxes:
-            if known is given.tools:
+            if known == given.tools:
                 return box
         box = given.tools
         if self._settings.replay:
