@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from agentgauge.cli.main import main
 from agentgauge.core.registry import Registry
 from agentgauge.run.limit import limited
 from tests.model import fault_server as faults
@@ -556,13 +555,88 @@ def test_a_formula_that_fails_at_the_end_costs_no_answer(tmp_path: Path) -> None
     assert made.run("mine.py", "--rescore=run", "--run-dir=again", data="auto").status == 0
 
 
+FILES = {
+    "__init__.py": "",
+    "questions.jsonl": '{"id": "q1", "question": "1 + 1?", "answer": "2"}\n',
+    "data.py": """import json
+from pathlib import Path
+
+from agentgauge import Sample
+from agentgauge.authoring import DataSource, build_index, line_entries
+
+
+class Questions(DataSource):
+    name = "newb"
+    files = ("questions.jsonl",)
+    bundled = Path(__file__).parent
+
+    def index(self, root):
+        return build_index([root / "questions.jsonl"], line_entries, _describe)
+
+    def load(self, index, row, task):
+        return Sample(row.id, task, row.tags, json.loads(row.text), index.root, row.position)
+
+
+def _describe(entry):
+    given = entry.value
+    return given["id"], ()
+""",
+    "score.py": """from agentgauge import Score
+
+
+def score_reply(reply, gold):
+    return Score(reply == gold, {"right": float(reply == gold), "all": 1.0})
+""",
+    "task.py": """import json
+
+from agentgauge import Task
+from agentgauge.authoring import ChatReply, MetricFormula
+
+from newb.data import Questions
+from newb.score import score_reply
+
+
+async def run(case):
+    reply = await case.ask(case.sample.payload["question"])
+    return json.loads(json.dumps(reply.text))
+
+
+def score(sample, output, scoring, similarity):
+    return score_reply(output, sample.payload["answer"])
+
+
+def metrics(scoring):
+    return MetricFormula(_accuracy, {"Accuracy": ("all",)})
+
+
+def _accuracy(sums):
+    return {"Accuracy": 100 * sums["right"] / sums["all"] if sums.get("all") else None}
+
+
+def oracle(sample, request, *, one_call=False):
+    return ChatReply(sample.payload["answer"])
+
+
+NEWB = Task(name="newb", data=Questions(), run=run, score=score, metrics=metrics, oracle=oracle)
+""",
+    "test_newb.py": """from agentgauge import benchmark_task
+
+
+@benchmark_task("newb")
+def test_newb(sample, model, solve):
+    outcome = solve(sample, model)
+    assert outcome.passed, outcome.explanation
+""",
+}
+"""A benchmark in a package, whose parts are in modules of their own."""
+
 PACKAGE = {
-    "import": ("task.py", "import json", "import json, nothere", "newb/task.py:3: in <module>"),
+    "import": ("task.py", "import json", "import json, nothere", "newb/task.py:1: in <module>"),
     "syntax": ("task.py", "import json", "import json (", "E   SyntaxError: "),
     "announcement": ("task.py", "return MetricFormula(", "return MetricFormla(", "in metrics"),
     "describe": ("data.py", 'return given["id"]', 'return given["idd"]', "in _describe"),
     "load": ("data.py", "Sample(row.id", "Sample(row.idd", "in load"),
-    "run": ("task.py", 'case.sample.payload["question"]', 'case.sample.payload["qestion"]', "newb/task.py:23: in run"),
+    "run": ("task.py", 'case.sample.payload["question"]', 'case.sample.payload["qestion"]', "newb/task.py:11: in run"),
     "score": ("score.py", "def score_reply(", "def score_reply(reply, gold):\n    nothing\n\ndef x(", "in score_reply"),
     "oracle": ("task.py", "return ChatReply(", "return ChatRply(", "in oracle"),
     "metrics": ("task.py", 'sums["right"]', 'sums["rigth"]', "in _accuracy"),
@@ -571,13 +645,14 @@ PACKAGE = {
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of packages that has one of ``agentgauge new``."""
+    """A folder of packages that has this one."""
     site = tmp_path_factory.mktemp("site")
-    assert main(["new", "newb", "--folder", str(site / "written")]) == 0
-    shutil.copytree(site / "written" / "newb", site / "newb")
+    (site / "newb").mkdir()
+    for name, text in FILES.items():
+        (site / "newb" / name).write_text(text)
     (site / "newb-0.1.dist-info").mkdir()
     (site / "newb-0.1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: newb\nVersion: 0.1\n")
-    (site / "newb-0.1.dist-info" / "entry_points.txt").write_text("[agentgauge.tasks]\nnewb = newb.task:TASKS\n")
+    (site / "newb-0.1.dist-info" / "entry_points.txt").write_text("[agentgauge.tasks]\nnewb = newb.task\n")
     return site
 
 
