@@ -101,7 +101,7 @@ def test_its_tools_run_in_the_server_and_its_provider_is_asked(tmp_path: Path) -
     (project.path / "agentgauge.toml").write_text(SETTINGS)
     with FaultServer(choose=lambda seen: answer("good morning")) as server:
         folder = package(tmp_path / "installed", server.url)
-        result = project.run("--model=acme/large", "--run-dir=run", data="auto", env=with_it(folder))
+        result = project.run_process("--model=acme/large", "--run-dir=run", data="auto", env=with_it(folder))
         assert result.status == 0, result.output
         assert server.requests[0].headers["authorization"] == "Bearer acme-secret"
     found = {record["sample"].partition("::")[2]: record["status"] for record in records(project.path / "run")}
@@ -116,7 +116,7 @@ def test_its_dialect_carries_a_run(tmp_path: Path) -> None:
     project = Project(tmp_path)
     folder = package(tmp_path / "installed")
     words = (*WILD, "--dialect=lines", "--model=oracle", "--limit=12", "--run-dir=run")
-    result = project.run(*words, data="mini", env=with_it(folder))
+    result = project.run_process(*words, data="mini", env=with_it(folder))
     assert result.status == 0, result.output
     part = summary(tmp_path / "run")["tasks"]["wild"]
     assert (part["passed"], part["planned"]) == (12, 12)
