@@ -22,7 +22,7 @@ FILES = {
     "sums.jsonl": '"id": "one"',
     "sums.py": '@benchmark("sums"',
     "sums_task.py": 'name="sums.add"',
-    "test_add.py": "def test_add(outcome)",
+    "test_add.py": "def test_add(sample, model, solve)",
     "conftest.py": "from sums_task import ADD",
     "shop.py": '@benchmark("shop"',
 }

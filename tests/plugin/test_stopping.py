@@ -193,14 +193,14 @@ def test_the_file_of_a_stop_is_never_seen_half_written(tmp_path):
 def test_failures_under_maxfail_stop_a_run_once(tmp_path, reason):
     """A run that stops already may await requests."""
     stops = []
-    folder, config = SimpleNamespace(path=tmp_path), SimpleNamespace(option=SimpleNamespace(maxfail=2))
-    state = SimpleNamespace(config=config, folder=folder, failures=0, ordinary_failures=0)
-    state.stop_workers = lambda why: (stops.append(why), StopFile(tmp_path).write(why))
+    config = SimpleNamespace(option=SimpleNamespace(maxfail=2))
+    run = SimpleNamespace(folder=tmp_path, stop_workers=lambda why: (stops.append(why), StopFile(tmp_path).write(why)))
+    state = SimpleNamespace(config=config, run=run, failures=0, ordinary_failures=0, missing_reason="")
     if reason:
         StopFile(tmp_path).write(reason, awaits=True)
     reporting = Reporting(state)
     for _ in range(4):
-        reporting._count(SimpleNamespace(failed=True), None)
+        reporting._count(SimpleNamespace(failed=True, user_properties=[]), None)
     assert (stops, state.failures) == ([] if reason else ["--maxfail=2 ended the run"], 4)
     assert StopFile(tmp_path).awaits() == bool(reason)
 
