@@ -3,8 +3,7 @@ summed up.
 
 allure-pytest measures tests while pytest runs them, but a benchmark case was solved before pytest reached it. So its
 results of such cases are dropped, and ``agentgauge_reports.allure`` writes them from the records, as ``agentgauge
-report --allure`` does. Results of ordinary tests are allure-pytest's own; a case whose test fails for a reason of its
-own has both.
+report --allure`` does. Results of ordinary tests are allure-pytest's own.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from agentgauge_reports.allure.content import steps, transcript
 from allure_commons.logger import AllureFileLogger
 
 from agentgauge.core.redaction import redact
-from agentgauge.pytest_plugin.keys import OF_THE_TEST, OWN, PLANNED, WORKER
+from agentgauge.pytest_plugin.keys import OWN, PLANNED, WORKER
 
 STEPS, TEXT = 50_000, 500_000
 """Bytes of the steps and of the transcript that a result of an own test gets."""
@@ -70,10 +69,6 @@ class AllureFilter:
         listener: Any = self.config.pluginmanager.get_plugin("allure_listener")
         if PLANNED in item.stash and listener:
             self._ours.add(listener.allure_logger.get_test(None).uuid)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self._writer and OF_THE_TEST in report.user_properties:
-            self._writer.runs_case = False
 
 
 def _restore(writer: AllureFileLogger, filtered: _Writer) -> None:

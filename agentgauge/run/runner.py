@@ -503,6 +503,7 @@ class Background:
             self._closed = True
             try:
                 self.call(self._runner.close()).result(timeout=30)
+                self.call(self._loop.shutdown_default_executor()).result(timeout=30)
             except TimeoutError:
                 return  # code of a benchmark does not return; its thread ends with the process
             self._loop.call_soon_threadsafe(self._loop.stop)

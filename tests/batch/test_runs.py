@@ -76,10 +76,10 @@ def server(request):
 
 def test_a_run_in_batches_is_equal_to_one_without(server, tmp_path):
     with type(server)() as other:
-        done = toy(tmp_path, other).run("--model", "m", "--run-dir", "plain", env=KEY)
+        done = toy(tmp_path, other).run_process("--model", "m", "--run-dir", "plain", env=KEY)
         assert done.status == 0, done.output
     project = toy(tmp_path, server)
-    done = project.run("--model", "m", "--batch", "--run-dir", "run", "-n", "2", env=KEY)
+    done = project.run_process("--model", "m", "--batch", "--run-dir", "run", "-n", "2", env=KEY)
     assert done.status == 0, done.output
     assert "batches of up to 5000 requests" in done.output
     assert figures(tmp_path / "run") == figures(tmp_path / "plain")
@@ -163,7 +163,7 @@ def test_a_run_may_be_closed_while_batches_are_away(server, tmp_path):
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 2, output
     server.ends = {}
-    done = project.run("--resume", "run", env=KEY)  # it goes on in batches
+    done = project.run_process("--resume", "run", env=KEY)  # it goes on in batches
     assert done.status == 0, done.output
     assert len(server.jobs) == 1
     assert server.answered == 6
@@ -173,11 +173,11 @@ def test_a_budget_stops_between_batches_and_counts_their_prices(tmp_path):
     with OpenAIStandIn() as server:
         project = toy(tmp_path, server)
         words = ("--model", "m", "--batch", "--in-flight", "2")
-        done = project.run(*words, "--run-dir", "run", "--budget", "0.00001usd", env=KEY)
+        done = project.run_process(*words, "--run-dir", "run", "--budget", "0.00001usd", env=KEY)
         assert done.status == 1, done.output
         assert "the budget of 0.00001usd is used up" in done.output
         assert 0 < server.answered < 6
-        assert project.run("--resume", "run", env=KEY).status == 0
+        assert project.run_process("--resume", "run", env=KEY).status == 0
         assert server.answered == 6
         assert all(len(job.items) <= 2 for job in server.jobs.values())  # the first case shows alone what cases cost
 
@@ -220,14 +220,14 @@ def test_what_batches_cannot_do_is_refused_in_one_sentence(tmp_path, options, sa
     project = Project.make(tmp_path)
     table = '[models.r]\nprovider = "openai"\nmodel = "m"\nkey_env = "TEST_KEY"\napi = "responses"\n'
     (tmp_path / "agentgauge.toml").write_text(table)
-    done = project.run(*options, env=KEY)
+    done = project.run_process(*options, env=KEY)
     assert done.status == 4
     assert said in " ".join(done.output.split())
 
 
 def test_the_journal_holds_digests_and_no_text(tmp_path):
     with OpenAIStandIn() as server:
-        assert toy(tmp_path, server).run("--model", "m", "--batch", "--run-dir", "run", env=KEY).status == 0
+        assert toy(tmp_path, server).run_process("--model", "m", "--batch", "--run-dir", "run", env=KEY).status == 0
     journal = (tmp_path / "run" / FILE).read_text()
     assert "word1" not in journal
     planned = json.loads(journal.split("\n")[1])

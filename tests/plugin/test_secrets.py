@@ -347,7 +347,7 @@ def test_no_traceback_with_its_variables_shows_a_secret(
     (project.path / "agentgauge.toml").write_text(
         f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\n'
     )
-    result = project.run(
+    result = project.run_process(
         *("-p", "breaks", "--model", "m", "--run-dir", run, "-vv", "--tb=long", "-l", "-rA", "--junitxml", "junit.xml"),
         *("--alluredir", "allure", *workers),
         env={

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -92,16 +91,13 @@ def test_a_test_that_fails_for_a_reason_of_its_own_is_a_failure(
     """Whatever the answer is: the run counts the answer, and pytest the test."""
     project = project_of(tmp_path, samples=2)
     body_of(tmp_path, line)
-    result = project.run(f"--model={model}", "--run-dir=run", "-n", workers, "--junitxml=junit.xml", "--alluredir=all")
+    result = project.run(f"--model={model}", "--run-dir=run", "-n", workers, "--junitxml=junit.xml")
     assert result.status == 1, result.output
     assert text in result.output
     assert "2 failed" in result.output
     assert "pytest counted" not in result.output
     assert f"{'passed' if model == 'oracle' else 'wrong'} 2" in result.output
     assert 'failures="2"' in (tmp_path / "junit.xml").read_text()
-    named = [json.loads(path.read_text()) for path in (tmp_path / "all").glob("*-result.json")]
-    status = "failed" if "assert" in line else "broken"  # as allure-pytest calls any other error
-    assert {each["name"] for each in named if each["status"] == status} >= {"test_say[s0]", "test_say[s1]"}
 
 
 def test_a_fixture_that_fails_after_the_test_is_an_error(tmp_path: Path) -> None:
