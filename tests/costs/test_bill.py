@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.registry import Registry
 from agentgauge.model.presets import resolve
 from agentgauge.run.costs.estimate import cost_lines
 from tests.costs.billing import Till, serve
@@ -121,6 +122,7 @@ def test_the_estimate_counts_no_requests_to_a_judge(judge: str, requests: int) -
     roles = {"--mmau-judge": spec} if judge == "gpt-4o" else {}
     settings: Any = SimpleNamespace(
         spec=spec,
+        tasks=Registry.installed(),
         roles=roles,
         roots={task: ROOT / "bench_mmau" / "mini"},
         options={"--mmau-judge": judge},
