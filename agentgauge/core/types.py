@@ -182,7 +182,7 @@ class Record:
     worker: str = "main"
     finished: float = 0.0  # seconds since the epoch
     traceback: Sequence[Mapping[str, Json]] = ()  # of a mistake in the benchmark's code: see agentgauge.core.tracebacks
-    given: Mapping[str, str] = field(default_factory=dict)  # another ``model`` … than the run's own
+    given: Mapping[str, str] = field(default_factory=dict)  # of a test, in place of the run's: see run.planned
 
     @property
     def answered(self) -> bool:

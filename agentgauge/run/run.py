@@ -161,8 +161,8 @@ class Run:
         return self.summary
 
     async def stream(self) -> AsyncGenerator[Record]:
-        """Run all cases; gives each record when its case ends. Whoever leaves the loop early stops the run, which a new
-        one with ``resume=folder`` goes on with; ``contextlib.aclosing`` awaits its end. Raises UsageProblem."""
+        """Run all cases; gives each record when its case ends. A caller that leaves the loop early stops the run, which
+        a new one with ``resume=folder`` goes on with; ``contextlib.aclosing`` awaits its end. Raises UsageProblem."""
         if self._was_asked_for:
             raise UsageProblem("this Run was started before; make another one, with resume=FOLDER to go on with it")
         self._was_asked_for = True
@@ -318,6 +318,8 @@ class Run:
         """Once the plan is written: check the tools, start the services, and describe the run. ``connect`` is called
         with the tasks' fingerprints before the services start. Raises UsageProblem and OSError."""
         settings, folder = self.settings, self.files
+        if not announced(REPORTS):  # installed before this version
+            raise UsageProblem(f"no package has an entry point in {REPORTS} to sum runs up; install AgentGauge again")
         self.plan = list(folder.plan())
         for left in _LEFT:
             (folder.path / left).unlink(missing_ok=True)
@@ -374,10 +376,6 @@ class Run:
         self.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
         for point in announced(REPORTS):
             point.load().sum_up(self, outlines)
-        if self.summary_json is None:
-            raise UsageProblem(
-                f"no package has an entry point in {REPORTS}, which sums runs up; install AgentGauge again"
-            )
 
     def describe(self, finished: float | None) -> None:
         """Write run.json. ``finished``: when the run ended, seconds since the epoch; None while it goes on."""

@@ -1,8 +1,8 @@
 """Runs the cases of one process: a queue, as many cases at a time as there are slots, a record of each.
 
 Everything here belongs to one event loop. Cases run in the order of the queue; the limit is the number of concurrent
-cases, not the distance from whoever asks for results: each case that ends frees its slot, so a slow case delays no
-other. A record is written when its case ends; until someone asks for it, only its location is in memory.
+cases, not the distance from the case that pytest has reached: each case that ends frees its slot, so a slow case delays
+no other. A record is written when its case ends; until it is asked for, only its location is in memory.
 """
 
 from __future__ import annotations
@@ -105,9 +105,8 @@ class Runner:
         self.suspects: set[CaseId] = set()  # cases that run with no other case beside them
         self.on_done: Callable[[CaseId, Result], None] | None = None
         """Called when a case has ended; ``results`` keeps what it returns for otherwise."""
-        self.results: dict[
-            CaseId, Result
-        ] = {}  # of cases that have ended and were not asked for yet; any thread may pop
+        self.results: dict[CaseId, Result] = {}
+        """Of cases that have ended and were not asked for yet. Any thread may take one."""
 
         # -- what cases need
         self._place = place
@@ -362,7 +361,7 @@ class Runner:
             result = await self._solved(case)
         except asyncio.CancelledError:  # the run ends
             result = Record(*case.id, config="", status="missing", error=STOPPED)
-        except Exception as error:  # storing failed (disk full): whoever asks for the result gets it
+        except Exception as error:  # storing failed (disk full): ``result`` raises it
             result = error
         self._done(case, result)
 
@@ -480,7 +479,7 @@ class Background:
         asked = self.call(self._runner.result(case, given))
         try:
             return asked.result()
-        except BaseException:  # where the waiting is interrupted, the result stays for whoever asks again
+        except BaseException:  # where the waiting is interrupted, the result stays for the next call
             if not asked.cancel() and asked.exception() is None:
                 self._runner.results[case.id] = asked.result()
             raise

@@ -212,6 +212,7 @@ class CaseOutline:
     error: str | None = None
     cause: str | None = None
     packed_times: bytes = b""  # ``times``, in a third of their memory
+    given: Mapping[str, str] = field(default_factory=dict)  # see ``Record.given``
     file: Path = field(default=Path(), compare=False)  # that holds its line
     start: int = -1  # of its line there, bytes; -1: there is none
     size: int = 0
@@ -259,6 +260,7 @@ class CaseOutline:
             data["error"],
             data["cause"] and intern(data["cause"]),
             _packed(transcript.get("times") if transcript else None),
+            _shared(json.dumps(data.get("given", {}))),
             file,
             start,
             size,

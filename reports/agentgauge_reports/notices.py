@@ -54,7 +54,13 @@ def alarm(summary: Summary) -> str:
 def doubts(summary: Summary, tasks: Registry) -> list[str]:
     """Why figures say less than they seem to: what must be read before them."""
     found = [doubt for name, part in summary["tasks"].items() for doubt in tasks[name].shown.doubts(part)]
-    return [*endpoint_doubts(summary), *found]
+    others = [f"{name}: {given_note(part)}" for name, part in summary["tasks"].items() if part.get("given")]
+    return [*endpoint_doubts(summary), *others, *found]
+
+
+def given_note(part: Mapping[str, Any]) -> str:
+    """Of a task, cases of which were not solved with the run's own model and tools."""
+    return f"the tests of {part['given']} of {part['planned']} cases gave another model or other tools than the run's"
 
 
 def remarks(summary: Summary) -> Iterator[str]:

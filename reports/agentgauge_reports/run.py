@@ -195,6 +195,7 @@ def summarise(
         **({"replies": replies} if (replies := add_counts([one.replies for one in found.values()])) else {}),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
         **({"uncounted": {"cases": len(uncounted), "why": uncounted[0]}} if uncounted else {}),
+        **({"given": given} if (given := sum(bool(one.given) for one in found.values())) else {}),
         "labels": dict(sorted(Counter(label for score in scored.values() for label in score.labels).items())),
     }
 

@@ -125,3 +125,16 @@ def test_a_named_model_is_asked_with_its_own_sampling(tmp_path: Path, asked) -> 
     result = project_of(tmp_path, 'model.named("b")', samples=1).run("--model=a", "--run-dir=run", env=KEY)
     assert result.status == 0, result.output
     assert [(one["model"], one["temperature"], one["max_tokens"]) for one in requests] == [("b", 0.9, 11)]
+
+
+def test_figures_with_another_model_say_so_and_are_not_comparable(tmp_path: Path) -> None:
+    project = project_of(tmp_path, 'model.named("oracle")')
+    result = project.run("--model=baseline", "--run-dir=run")
+    note = "the tests of 3 of 3 cases gave another model or other tools than the run's"
+    words = " ".join(result.output.split())
+    assert f"toy.say: {note}" in words
+    summary = result.summary("run")
+    assert f"toy.say: {note}" in summary["doubts"]
+    assert summary["tasks"]["toy.say"]["comparable"] is False
+    assert words.index(note) < words.index("100.0")
+    assert note in " ".join((tmp_path / "run" / "leaderboard.md").read_text().split())
