@@ -93,14 +93,14 @@ class Presentation:
     """``(output, score, scoring)``: the files and pages of a case that reports show besides its transcript. Paths are
     as in ``output``."""
     category: Callable[[Sequence[str]], str] | None = None
-    """``(tags)``: the heading of a case in reports, below the task's title; None: that title."""
+    """``(tags)``: the heading of a case in reports, below the task's title; None or empty: that title."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "published", self.published or self.columns)
         object.__setattr__(self, "headline", self.headline or next(iter(self.published), ""))
 
     def category_of(self, tags: Sequence[str]) -> str:
-        return self.category(tags) if self.category else self.title
+        return (self.category(tags) if self.category else "") or self.title
 
 
 # -- Tables of a task's figures beyond its published columns, as plain data, because reports know no benchmark.

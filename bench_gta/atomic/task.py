@@ -45,6 +45,7 @@ PUBLISHED = Published(dialects=("react",), leaderboards=leaderboards)
 _presentation = partial(
     Presentation,
     benchmark="GTA-Atomic",
+    category=categories_of,
     counts=frozenset({"ToolCalls", "ToolErrors"}),
     citation=CITATION,
     kinds=kinds(
@@ -71,7 +72,6 @@ STEP = Task(
         columns=tuple(STEP_COLUMNS.values()),
         published=("InstAcc", "ToolAcc", "ArgAcc", "SummAcc"),
         skills={"tool use": ()},
-        category=lambda tags: categories_of(tags) or "step by step",
     ),
     published=PUBLISHED,
     prompts=PROMPTS,
@@ -105,7 +105,6 @@ E2E = Task(
             "perception": ("perception",),
             "delivery": ("image_generation",),
         },
-        category=lambda tags: categories_of(tags) or "end to end",
     ),
     published=PUBLISHED,
     prompts=PROMPTS,

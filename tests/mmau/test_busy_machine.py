@@ -17,7 +17,7 @@ import pytest
 
 from agentgauge.run.thread_pools import CpuSlots
 from tests.mmau import records as made
-from tests.plugin.project import records, run_mmau
+from tests.plugin.project import MMAU, PYTEST, python, records
 
 pytestmark = pytest.mark.slow
 
@@ -59,12 +59,15 @@ def test_verdicts_do_not_depend_on_workers_or_load(workers: str, burning: int, t
     made.write(tmp_path / "data", code_contests_solve=tests)
     script = {"replies": {f"*/{name}": [program] for name, program in PROGRAMS.items()}}
     (tmp_path / "script.json").write_text(json.dumps(script))
-    options = ("--data", "data", "-m", "mmau_contest_solver")
-    run_mmau("--model", f"scripted:{tmp_path / 'script.json'}", *options, "--run-dir", "one", cwd=tmp_path)
+    options = ("--model", f"scripted:{tmp_path / 'script.json'}", "--data", "data", "-m", "mmau_contest_solver")
+    first = python(*PYTEST, *MMAU, *options, "--run-dir", "one", cwd=tmp_path, seconds=300)
+    assert first.status == 0, first.output
     slots = tmp_path / ".cache" / "agentgauge" / "places"
     shutil.rmtree(slots)
     with busy_from(slots / "place-0", burning) as burners:  # which the first program makes
-        run_mmau("--rescore", "one", "-n", workers, "--run-dir", "many", cwd=tmp_path)
+        many = ("--rescore", "one", "-n", workers, "--run-dir", "many")
+        again = python(*PYTEST, *MMAU, *many, cwd=tmp_path, seconds=300)
+        assert again.status == 0, again.output
         assert [burner.poll() for burner in burners] == [None] * burning
     verdicts = [{record["sample"]: record["status"] for record in records(tmp_path / way)} for way in ("one", "many")]
     assert verdicts[0] == {name: "wrong" if name == "cc_2" else "passed" for name in PROGRAMS}

@@ -175,6 +175,9 @@ GTA = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "b
 WILD = (*GTA[:-1], str(ROOT / "bench_wild"))
 """Where WildToolBench is."""
 
+MMAU = (*GTA[:-1], str(ROOT / "bench_mmau"))
+"""Where Apple MMAU is."""
+
 
 def start_gta(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     """As ``run_gta``, without waiting for the end."""
@@ -196,7 +199,7 @@ def run_wild(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, s
 
 def run_mmau(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:
     """Apple MMAU as a user runs it."""
-    return _run(*GTA[:-1], str(ROOT / "bench_mmau"), *arguments, cwd=cwd, env=env, status=status)
+    return _run(*MMAU, *arguments, cwd=cwd, env=env, status=status)
 
 
 def run_bundled(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:

@@ -47,7 +47,9 @@ class Model:
         return f"<model {self.name}{', told something first' if self.given.system else ''}>"
 
     def with_system(self, text: str) -> Model:
-        """This model, told a text before every conversation."""
+        """This model, told a text before every conversation. Raises UsageProblem for what is no text."""
+        if not isinstance(text, str):
+            raise UsageProblem(f"with_system got {text!r}; give a text, such as 'Answer briefly.'")
         system = "\n\n".join(filter(None, (text, self.given.system)))
         return Model(self._cases, self._settings, self.name, replace(self.given, system=system))
 
