@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Container, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.announcement import announced
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text import read_toml
 from agentgauge.core.tools import Tool
@@ -73,7 +74,7 @@ def installed_tools(taken: Container[str]) -> dict[str, type[BenchTool]]:
     """Tools of other packages by name. A tool that cannot be loaded is unavailable, with the reason. A tool with a
     ``taken`` name is left out, with a warning."""
     found: dict[str, type[BenchTool]] = {}
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in announced(ENTRY_POINTS):
         kind = _loaded(point)
         name = kind.meta.name
         if name in taken or name in found:

@@ -11,11 +11,11 @@ import sysconfig
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
+from agentgauge.core.announcement import announced
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.files import is_disk_full
 from agentgauge.core.redaction import redact
@@ -199,7 +199,7 @@ def _is_authors(frame: FrameType) -> bool:
 @cache
 def _packages_of_tasks() -> frozenset[str]:
     """Those with an entry point; tasks of other files are in no library."""
-    modules = (point.value.partition(":")[0] for point in entry_points(group=ENTRY_POINTS))
+    modules = (point.value.partition(":")[0] for point in announced(ENTRY_POINTS))
     return frozenset(module.partition(".")[0] for module in modules).difference(_OURS)
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Literal
 from urllib.parse import urlsplit
 
+from agentgauge.core.announcement import announced
 from agentgauge.core.errors import UsageProblem
 from agentgauge.model.base_url import base_of, host_address
 
@@ -155,7 +155,7 @@ def known_providers() -> Mapping[str, Provider]:
     Raises UsageProblem for one that is no provider, or that has the name of another.
     """
     found = dict(PRESETS)
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in announced(ENTRY_POINTS):
         try:
             provider = point.load()
         except Exception as error:  # of another package

@@ -6,11 +6,12 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from inspect import signature
 from pathlib import Path
 
 from agentgauge.agent.dialects.format import Format, Published
+from agentgauge.core.announcement import announced
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text import read_text
 
@@ -32,7 +33,7 @@ _FAMILIES = {
 OURS = tuple(_FAMILIES)
 
 ENTRY_POINTS = "agentgauge.dialects"
-_INSTALLED = {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in (*OURS, "react")}
+_INSTALLED = {point.name: point for point in announced(ENTRY_POINTS) if point.name not in (*OURS, "react")}
 """Dialects of other packages: each is a class behind an entry point with the dialect's name. They cannot replace
 ours."""
 

@@ -9,11 +9,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.announcement import announced
 from agentgauge.core.config import AgentTable, Config
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import is_secret_name, redact, register
@@ -96,7 +97,7 @@ def _as_possible(process: AgentSettings, *, allow_unsafe: bool) -> AgentSettings
 
 
 def _entry_point(text: str) -> EntryPoint | None:
-    return next((point for point in entry_points(group=GROUP) if point.name == text), None)
+    return next((point for point in announced(GROUP) if point.name == text), None)
 
 
 def _calling(point: EntryPoint) -> tuple[Command, tuple[Path]]:
