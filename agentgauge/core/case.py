@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from agentgauge.core.chat import (
     CaseKey,
@@ -23,11 +23,13 @@ from agentgauge.core.chat import (
     SimulatedUser,
     told,
 )
-from agentgauge.core.errors import AgentGaugeError, ModelFault
+from agentgauge.core.errors import AgentGaugeError, ModelFault, UsageProblem
 from agentgauge.core.redaction import redact
 from agentgauge.core.reply_ends import is_cut, limit_of
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Event, Json, Sample, Scoring, Usage
+
+Answer = TypeVar("Answer")
 
 # -- How the time of a case divides: waiting for a slot here, waiting for an endpoint, tools, and the rest.
 
@@ -146,6 +148,15 @@ class CaseSettings:
     live: bool = True  # False while a cassette is made or played: every reply has to go through it
 
 
+class CaseHooks(Protocol):
+    """The hooks of a case: see agentgauge/hookspec.py."""
+
+    async def answer(self, hook: str, **given: Any) -> tuple[Any, str] | None:
+        """The first answer, and who gives it."""
+
+    async def tell(self, hook: str, **given: Any) -> None: ...
+
+
 class Converse(Protocol):
     """The loop of model, tools and user behind ``Case.converse``."""
 
@@ -186,6 +197,7 @@ class Case:
     folder: Path  # where this case's produced files go; made when first needed
     models: Callable[[str], ChatModel] | None = None  # the models that options name for roles of their own
     loop: Converse | None = None
+    hooks: CaseHooks | None = None  # None: no hook of a case is implemented
     system: str = ""  # what the tested model is told before every conversation, besides what the task tells it
     readable: list[Path] | None = None  # what tools may read besides ``folder``; None: what is below the sample's root
     tools: Iterable[Callable[..., Any] | Mapping[str, Json] | Tool] = ()  # of ``converse``, where it is given none
@@ -204,6 +216,11 @@ class Case:
         if found := self.resumed:
             self.checkpoint_output, self.events, self.usage = found.output, list(found.events), found.usage
             self._turn = found.turn
+
+    @property
+    def id(self) -> tuple[str, str, int]:
+        """Task, sample, attempt."""
+        return self.sample.task, self.sample.id, self.attempt
 
     def checkpoint(self, output: Json) -> None:
         """Store the result of a finished stage. If a fault ends the case later, a resumed run finds the result in
@@ -258,7 +275,7 @@ class Case:
         self._open += 1
         with self.clock.at("endpoint") as exchange:
             try:
-                reply = await model.complete(request)
+                reply = await self._reply(model, request, detail)
             except AgentGaugeError as error:
                 if isinstance(error, ModelFault):
                     self.usage += error.usage
@@ -282,7 +299,15 @@ class Case:
             detail["observed"] = dict(reply.observed)
         self._note_cached(detail, reply.cached)
         self.events.append(_event("model", model.name, exchange, detail))
+        if self.hooks:
+            await self.hooks.tell("pytest_agentgauge_reply", case=self, request=request, reply=reply)
         return reply
+
+    async def _reply(self, model: ChatModel, request: ChatRequest, detail: dict[str, Any]) -> ChatReply:
+        if self.hooks and (found := await self.hooks.answer("pytest_agentgauge_request", case=self, request=request)):
+            reply, detail["answered_by"] = found
+            return _checked_answer(reply, ChatReply, f"pytest_agentgauge_request of {found[1]}")
+        return await model.complete(request)
 
     async def converse(
         self,
@@ -338,7 +363,7 @@ class Case:
         readable = [self.sample.root] if self.readable is None else self.readable
         with self.clock.at("tools") as exchange:
             try:
-                outputs = await box.call(name, arguments, folder=self.folder, readable=readable)
+                outputs = await self._called(box, name, arguments, readable, detail)
             except AgentGaugeError as error:
                 self.events.append(_event("tool", name, exchange, detail, str(error)))
                 raise
@@ -348,7 +373,22 @@ class Case:
         detail["result"] = [{"type": output.type, "content": output.content} for output in result]
         self._note_cached(detail, result[0].cached if result else None)
         self.events.append(_event("tool", name, exchange, detail))
+        if self.hooks:
+            given = {"case": self, "name": name, "arguments": arguments}
+            await self.hooks.tell("pytest_agentgauge_tool_result", **given, result=result)
         return result
+
+    async def _called(
+        self, box: ToolBox, name: str, arguments: Mapping[str, Any], readable: Sequence[Path], detail: dict[str, Any]
+    ) -> tuple[ToolOutput, ...]:
+        given = {"case": self, "name": name, "arguments": arguments}
+        if self.hooks and (found := await self.hooks.answer("pytest_agentgauge_tool_call", **given)):
+            result, detail["answered_by"] = found
+            if isinstance(result, str):
+                return (ToolOutput("text", result),)
+            hook = f"pytest_agentgauge_tool_call of {found[1]}"
+            return tuple(_checked_answer(each, ToolOutput, hook) for each in result)
+        return await box.call(name, arguments, folder=self.folder, readable=readable)
 
     def _note_cached(self, detail: dict[str, Any], seconds: float | None) -> None:
         """``seconds``: of the first answer, where it is given again."""
@@ -375,6 +415,13 @@ class Case:
             known += 1
         self._previous[role] = messages
         return {"known": known, "messages": [dict(message) for message in messages[known:]]}
+
+
+def _checked_answer(answer: Any, kind: type[Answer], hook: str) -> Answer:
+    """Raises UsageProblem for an answer of a hook that is of another type."""
+    if not isinstance(answer, kind):
+        raise UsageProblem(f"{hook} answered {answer!r}; give a {kind.__name__}, or None to leave it to the others")
+    return answer
 
 
 def _event(

@@ -62,6 +62,12 @@ def benchmark_task(name: str) -> Callable[[Function], Function]:
     return pytest.mark.benchmark_task(name)
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from agentgauge import hookspec
+
+    pluginmanager.add_hookspecs(hookspec)
+
+
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     add_options(parser, pluginmanager)
 

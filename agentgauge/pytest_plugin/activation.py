@@ -20,12 +20,13 @@ from agentgauge.core.tracebacks import with_mistake
 from agentgauge.model.shared_json import shared_json
 from agentgauge.pytest_plugin.collection import Collection
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
-from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, WORKER
+from agentgauge.pytest_plugin.keys import COLLECTION, HOOKS, PROBLEM, WORKER
 from agentgauge.pytest_plugin.options import given, only_looks, registry_of
 from agentgauge.pytest_plugin.own_tests import OwnTests
 from agentgauge.pytest_plugin.run_state import continue_selection, select, selection
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.crashes import Suspects
+from agentgauge.run.hooks import Hooks, installed_plugins
 from agentgauge.run.run import Run
 from agentgauge.run.run_folder import check_run
 from agentgauge.run.runner import Place
@@ -149,6 +150,9 @@ def activate(config: pytest.Config) -> None:
     try:
         for task in registry_of(config):
             config.addinivalue_line("markers", f"{task.name.replace('.', '_')}: the task {task.name}")
+        for name, plugin in installed_plugins():
+            config.pluginmanager.register(plugin, name)
+        config.stash[HOOKS] = Hooks(config.hook)
         run = None if sent else _claimed(config)
         settings = run.settings if run else _worker_settings(config, sent or {})
     except UsageProblem as problem:
@@ -165,6 +169,10 @@ def activate(config: pytest.Config) -> None:
         controller = Controller(config, run)
         config.pluginmanager.register(controller, "agentgauge-controller")
         config.pluginmanager.register(controller.reporting, "agentgauge-reporting")
+        if results := config.getoption("allure_report_dir", None):
+            from agentgauge.pytest_plugin.allure import AllureResults
+
+            config.pluginmanager.register(AllureResults(Path(results)), "agentgauge-allure-results")
     if sent is not None or not is_distributed(config):
         first = frozenset(Suspects.read(settings.run_dir).names)
         _run_cases(config, settings, _worker_info(sent) if sent else Place(first=first))
@@ -189,7 +197,8 @@ def _claimed(config: pytest.Config) -> Run:
     """Of pytest's first process. Raises UsageProblem."""
     continue_selection(config)
     asks, options = not only_looks(config), given(config.option)
-    run = Run.of(read_settings(options, config.rootpath, tasks=registry_of(config), asks=asks), config.rootpath)
+    settings = read_settings(options, config.rootpath, tasks=registry_of(config), asks=asks)
+    run = Run.of(settings, config.rootpath, config.stash[HOOKS])
     if asks:
         config.add_cleanup(run.close)
         run.claim(selection(config), is_named=bool(options.run_dir))

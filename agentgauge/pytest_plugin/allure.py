@@ -10,19 +10,41 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import allure
 import allure_commons
 import pytest
+from agentgauge_reports.allure import write_run
 from agentgauge_reports.allure.content import steps, transcript
+from agentgauge_reports.load import Omitted
 from allure_commons.logger import AllureFileLogger
 
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import redact
 from agentgauge.pytest_plugin.keys import OWN, PLANNED, WORKER
+from agentgauge.run.run import Run
 
 STEPS, TEXT = 50_000, 500_000
 """Bytes of the steps and of the transcript that a result of an own test gets."""
+
+
+class AllureResults:
+    """Writes the results of the cases. Registered in pytest's first process, where ``--alluredir`` is given."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_agentgauge_report(self, run: Run) -> None:
+        omitted = Omitted()
+        tell = partial(run.hooks.tell_now, "pytest_agentgauge_allure_result")
+        try:
+            write_run(run.folder, self._folder, tell, tasks=run.settings.tasks, omitted=omitted, own_tests=False)
+        except UsageProblem as problem:
+            run.problems.append(str(problem))
+        run.notes += omitted.sentences("the Allure results")
 
 
 class AllureFilter:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
@@ -299,13 +298,6 @@ class Controller:
         run = self.run
         run.end(self.state.why_missing)
         status = self.state.exit_status(exitstatus)
-        if results := self.config.getoption("allure_report_dir", None):
-            from agentgauge_reports.allure import write_run
-            from agentgauge_reports.load import Omitted
-
-            omitted = Omitted()
-            write_run(run.folder, Path(results), tasks=run.settings.tasks, omitted=omitted, own_tests=False)
-            run.notes += omitted.sentences("the Allure results")
         assert run.summary_json is not None
         notes = [*run.held, *run.problems, *run.notes]
         run.notes += job_summary.add(run.summary_json, run.settings.tasks, run.gates, notes)

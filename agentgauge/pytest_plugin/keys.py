@@ -10,6 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from agentgauge.core.registry import Registry
+    from agentgauge.run.hooks import Hooks
     from agentgauge.run.planned import Planned
 
 REGISTRY: pytest.StashKey[Registry] = pytest.StashKey()
@@ -30,6 +31,9 @@ OUTCOME: pytest.StashKey[Any] = pytest.StashKey()
 OWN: pytest.StashKey[Planned] = pytest.StashKey()
 """The record that a project's own test with fixtures of ours leaves."""
 
+HOOKS: pytest.StashKey[Hooks] = pytest.StashKey()
+"""The hooks of a configuration, once AgentGauge is active."""
+
 WORKER: pytest.StashKey[Any] = pytest.StashKey()
 """A configuration's ``Worker``, in processes that run cases."""
 
@@ -46,4 +50,4 @@ REFUSED = "agentgauge_refused"
 """Key in a worker's output: the reason why it refuses to collect, such as an invalid expression of ``-m``."""
 
 NOTES = "agentgauge_notes"
-"""Key in a worker's output: what the user should know of its collection."""
+"""Key in a worker's output: what the user should know of its collection and of its hooks."""

@@ -273,6 +273,11 @@ class Reporting:
         results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
         for line in (results, *next_steps(state.run.summary_json, state.run.settings.tasks)):
             _write(terminalreporter, line)
+        write = partial(_write, terminalreporter)
+        state.run.hooks.tell_now("pytest_agentgauge_terminal", run=state.run, write=write)
+        for failure in state.run.hooks.failures.sentences():
+            if failure not in state.run.notes:
+                write(failure, red=True)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None]:

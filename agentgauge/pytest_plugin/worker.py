@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
@@ -17,9 +18,10 @@ from agentgauge.core.types import Record
 from agentgauge.pytest_plugin import fixtures
 from agentgauge.pytest_plugin.collection import Collection, case_of
 from agentgauge.pytest_plugin.fixtures import BrokenCase, Outcome
-from agentgauge.pytest_plugin.keys import DRIVER, OF_THE_TEST, OUTCOME, OWN, PLANNED
+from agentgauge.pytest_plugin.keys import DRIVER, HOOKS, NOTES, OF_THE_TEST, OUTCOME, OWN, PLANNED
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, Interrupts, running_work
 from agentgauge.run.crashes import Suspects
+from agentgauge.run.hooks import Hooks
 from agentgauge.run.own_tests.case import OwnCases, planned_outside
 from agentgauge.run.planned import OWN as OWN_OBJECTS
 from agentgauge.run.planned import Given, Planned
@@ -254,6 +256,9 @@ class Worker:
         for cases in dict.fromkeys((self._cases, self._background)):
             if cases:
                 cases.close()
+        if self.worker.dist != "no":
+            output = self.config.workeroutput  # type: ignore[attr-defined]
+            output[NOTES] = [*output.get(NOTES, ()), *self.config.stash[HOOKS].failures.sentences()]
 
     @pytest.hookimpl(wrapper=True, trylast=True)  # allure-pytest and others read the report once it is redacted
     def pytest_runtest_makereport(
@@ -299,7 +304,7 @@ class Worker:
         tasks = {case.task.name for item in session.items if (case := case_of(item))}
         if self.worker.dist != "no":  # otherwise the controller, in the same process, has done it
             self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
-        self._runner = Runner(self.settings, tasks, self.worker, users)
+        self._runner = Runner(self.settings, tasks, self.worker, users, self._hooks_by_case(session))
         driver = self.config.stash.get(DRIVER, None)
         self._background = Background(self._runner)
         self._cases = driver.cases(self._runner) if driver else self._background
@@ -313,6 +318,20 @@ class Worker:
             self.own_cases = OwnCases(self._runner, self._background.call, self.config.rootpath, outside)
         if not self.worker.is_replacement:
             self._submit(queue)
+
+    def _hooks_by_case(self, session: pytest.Session) -> Callable[[CaseId], Hooks | None]:
+        """Which hooks a case has: a conftest.py sees only the tests below its folder."""
+        hooks = self.config.stash[HOOKS]
+        if not hooks.see_cases:
+            return lambda _: None
+        folders = {case.id: item.path.parent for item in session.items if (case := case_of(item))}
+
+        @cache
+        def of_folder(folder: Path) -> Hooks | None:
+            found = Hooks(session.gethookproxy(folder), hooks.failures)
+            return found if found.see_cases else None
+
+        return lambda case: of_folder(folders.get(case, self.config.rootpath))
 
     def _submit(self, items: Sequence[pytest.Item]) -> None:
         """Note cases that may be started before pytest reaches them."""

@@ -34,6 +34,7 @@ from agentgauge.run.coordination.stopping import RUNNING, StopFile
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
+from agentgauge.run.hooks import Hooks, hooks_of
 from agentgauge.run.limit import limited
 from agentgauge.run.options import OPTIONS, destination
 from agentgauge.run.planned import Planned
@@ -74,11 +75,14 @@ class Run:
         *,
         root: str | Path = ".",
         registry: Registry | None = None,
+        plugins: Sequence[Any] = (),
         **options: Any,
     ) -> None:
         """``tasks``: names, or tasks themselves (default: all that are installed). ``model`` and ``options``: as on the
         command line, with ``_`` for ``-``: ``limit=64, in_flight=8, run_dir="runs/mine"``. ``root``: the folder of
         ``agentgauge.toml``. ``registry``: the tasks that are known (default: those of all installed packages).
+        ``plugins``: modules or objects that implement hooks (agentgauge/hookspec.py), besides those of installed
+        packages.
 
         Nothing is written or asked before ``solve`` or ``stream``. Raises UsageProblem.
         """
@@ -86,21 +90,23 @@ class Run:
         known = Registry([*(registry or Registry.installed()), *_own_tasks(named)])
         names = dict.fromkeys(task.name if isinstance(task, Task) else known[task].name for task in named)
         option = _options(known, {"model": model, **options})
-        self._init(read_settings(option, Path(root).absolute(), tasks=known), Path(root).absolute())
+        settings = read_settings(option, Path(root).absolute(), tasks=known)
+        self._init(settings, Path(root).absolute(), hooks_of(plugins))
         for name in names:
             _check_data(self.settings, name)
         self._selected = [*names] or [name for name in self.settings.roots if not _is_own(self.settings, name)]
         self._is_named = option.run_dir is not None
 
     @classmethod
-    def of(cls, settings: Settings, root: Path) -> Run:
+    def of(cls, settings: Settings, root: Path, hooks: Hooks) -> Run:
         """A run with these settings, whose plan is made elsewhere."""
         run = cls.__new__(cls)
-        run._init(settings, root)
+        run._init(settings, root, hooks)
         return run
 
-    def _init(self, settings: Settings, root: Path) -> None:
+    def _init(self, settings: Settings, root: Path, hooks: Hooks) -> None:
         self.settings = settings
+        self.hooks = hooks
         self.root = root
         self.plan: list[CaseId] = []
         self.tools: Mapping[str, Mapping[str, Any]] = {}  # what identifies each tool
@@ -194,7 +200,8 @@ class Run:
 
     async def _run_cases(self, ended: asyncio.Queue[Line | Record | None], left: asyncio.Event) -> None:
         try:
-            runner = Runner(self.settings, {task for task, _, _ in self.plan})
+            hooks = self.hooks if self.hooks.see_cases else None
+            runner = Runner(self.settings, {task for task, _, _ in self.plan}, hooks_of=lambda _: hooks)
         except OSError as error:
             self.stop_reason = cannot_write(self.folder, error)
             raise
@@ -343,6 +350,7 @@ class Run:
         if self.service_problem:
             raise UsageProblem(self.service_problem)
         folder.reserve()
+        self.hooks.tell_now("pytest_agentgauge_run_planned", run=self)
 
     def stop(self, reason: str, *, awaits: bool = False) -> None:
         """Stop the run gracefully: no new case is started, in any process. ``awaits``: see ``StopFile``. Any thread may
@@ -376,6 +384,8 @@ class Run:
         self.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
         for point in announced(REPORTS):
             point.load().sum_up(self, outlines)
+        self.hooks.tell_now("pytest_agentgauge_report", run=self)
+        self.notes += self.hooks.failures.sentences()
 
     def describe(self, finished: float | None) -> None:
         """Write run.json. ``finished``: when the run ended, seconds since the epoch; None while it goes on."""

@@ -31,6 +31,7 @@ from agentgauge.run.costs.estimate import open_reserve
 from agentgauge.run.costs.first_replies import FirstReplies
 from agentgauge.run.crashes import RunningCases, Suspects
 from agentgauge.run.external_agent.agent import ProgramAgent
+from agentgauge.run.hooks import Hooks
 from agentgauge.run.options import DEFAULT_IN_FLIGHT
 from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.settings import Settings, config_fingerprint
@@ -85,10 +86,16 @@ class Runner:
     """
 
     def __init__(
-        self, settings: Settings, tasks: Collection[str], place: Place = Place(), users: Sequence[int] = (0,)
+        self,
+        settings: Settings,
+        tasks: Collection[str],
+        place: Place = Place(),
+        users: Sequence[int] = (0,),
+        hooks_of: Callable[[CaseId], Hooks | None] = lambda _: None,
     ) -> None:
         """``tasks``: the names of those with cases here. ``users``: the numbers of the processes that have cases; they
-        share the slots. Raises OSError if the run folder cannot be written."""
+        share the slots. ``hooks_of``: the hooks of a case, if any is implemented. Raises OSError if the run folder
+        cannot be written."""
         self.folder = RunFolder(settings.run_dir)
         self.stop_file = StopFile(self.folder.path)
         self.problem = ""
@@ -110,6 +117,7 @@ class Runner:
 
         # -- what cases need
         self._place = place
+        self._hooks_of = hooks_of
         self._appender = self.folder.appender(place.name)
         self._noted = RunningCases(self.folder.path, place.name)
         self._outside: Appender | None = None  # of requests outside any test
@@ -144,6 +152,7 @@ class Runner:
             similarity=self._clients.similarity(),
             configs={name: config_fingerprint(settings, settings.tasks[name]) for name in tasks},
             clients=self._clients,
+            hooks_of=hooks_of,
             agent=self._agent,
             stored={case: line for case, line in stored.items() if case not in self.finished},
             asks=not settings.rescore,
@@ -370,11 +379,17 @@ class Runner:
         record = await self._solver.solve(case, self._given.get(case.id, OWN))
         result = record if record.status == "missing" and record.transcript is None else self._store(record)
         self._noted.end(case.id)
+        if isinstance(result, Line):
+            await self._tell_finished(record)
         before = self._solver.carried.pop(case.id, Usage())
         if self._reserve:  # once the record can be read: see BudgetWatch
             self._reserve.give_back(case.task.name, record.transcript.usage - before if record.transcript else Usage())
         self._first_replies.replied(case.task.name, case.row.id)
         return result
+
+    async def _tell_finished(self, record: Record) -> None:
+        if hooks := self._hooks_of((record.task, record.sample, record.attempt)):
+            await hooks.tell("pytest_agentgauge_case_finished", record=record)
 
     def _store(self, record: Record) -> Line:
         try:
@@ -428,12 +443,16 @@ class Runner:
         self._noted.begin(planned.id, alone=planned.id in self.suspects)
         case = self._solver.open_case(planned, replace(sample, root=root))
         case.readable = []
+        if case.hooks:
+            await case.hooks.tell("pytest_agentgauge_case_started", case=case)
         return case
 
     async def close_case(self, planned: Planned, case: Case, output: Json, fault: Fault | None, seconds: float) -> Line:
         """Score and store the case of such a test. ``output``: None if a fault ended it."""
-        line = self._store(await self._solver.close_case(planned, case, output, fault, seconds))
+        record = await self._solver.close_case(planned, case, output, fault, seconds)
+        line = self._store(record)
         self._noted.end(planned.id)
+        await self._tell_finished(record)
         return line
 
     def store_outside(self, case: Case) -> None:

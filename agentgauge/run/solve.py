@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from agentgauge.core.tracebacks import mistake_behind, place_of
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Transcript, Usage
 from agentgauge.replies.stages import Stages
 from agentgauge.run.clients import Clients
+from agentgauge.run.hooks import Hooks
 from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.scoring import checked
 from agentgauge.run.thread_pools import in_thread_pool
@@ -51,6 +52,7 @@ class Solver:
     similarity: Mapping[str, str]  # task name → similarity backend, ``BACKEND@URL`` where a server compares texts
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
     clients: Clients  # which it makes inside the event loop
+    hooks_of: Callable[[CaseId], Hooks | None]  # those of a case
     agent: Agent | None  # the program that is tested in the model's place
     stored: Mapping[CaseId, Line]  # records whose transcripts are scored again, where they are whole
     asks: bool  # the model, for the other cases
@@ -118,6 +120,7 @@ class Solver:
             model=model,
             models=lambda role: model if (found := self.clients.model(role)) is own else found,
             loop=converse,
+            hooks=self.hooks_of(planned.id),
             system=given.system,
             toolbox=self.clients.tools(given, planned.task),
             folder=folder,
@@ -163,6 +166,8 @@ class Solver:
             case.usage = self.carried[planned.id] = paid
         clock = time.monotonic()
         output: Any = None
+        if case.hooks:
+            await case.hooks.tell("pytest_agentgauge_case_started", case=case)
         try:
             output = await self._solved(planned.task, case)
             record = replace(record, status="wrong")  # until it is scored

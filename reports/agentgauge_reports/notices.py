@@ -9,6 +9,7 @@ from typing import Any
 
 from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import TESTED, add_counts, limit_words
+from agentgauge.core.task import Task
 from agentgauge.core.task_options import SAME
 from agentgauge.model.names import denies
 from agentgauge.model.usage import BYTES_PER_TOKEN
@@ -32,6 +33,12 @@ def presentable(part: Mapping[str, Any]) -> Mapping[str, Any]:
     if not mostly_broken(part):
         return part
     return {key: value for key, value in part.items() if key not in ("pass", "breakdowns")} | {"metrics": {}}
+
+
+def columns(task: Task, metrics: Mapping[str, Any]) -> list[str]:
+    """The names of a task's figures in the order of the tables: its own, and those that a project has added."""
+    added = [name for name, figure in metrics.items() if figure.get("added")]
+    return [*(name for name in task.shown.columns if name in metrics), *added]
 
 
 def alarm(summary: Summary) -> str:

@@ -31,6 +31,7 @@ def sum_up(run: Run, outlines: Mapping[CaseId, CaseOutline]) -> None:
             scoring=settings.scoring,
             similarity=settings.similarity,
             why_missing=run.why_missing,
+            more=lambda figures: run.hooks.tell_now("pytest_agentgauge_figures", run=run, figures=figures),
         )
     except Exception as error:
         # what a resumed run holds may be of another version, and says so

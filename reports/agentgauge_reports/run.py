@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +15,7 @@ from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import TESTED, add_counts, add_observed
 from agentgauge.core.task import DataSource, Task
 from agentgauge.core.types import Metric, Score, Scoring, Usage
+from agentgauge.run.added_figures import AddedFigures
 from agentgauge.run.scoring import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import TIMES, CaseId, CaseOutline
@@ -39,12 +40,14 @@ def sum_up(
     scoring: Scoring,
     similarity: Mapping[str, str],
     why_missing: str = "",
+    more: Callable[[AddedFigures], None] = lambda figures: None,
 ) -> dict[str, Any]:
     """Write the files of a run besides its records. Returns the summary.
 
     ``tasks``: all that are known, with the run's options. ``why_missing``: why planned cases were not attempted, if any
     were not; empty where that is not known. ``about`` describes the run and holds nothing that differs between two
     equal runs, so that their summaries are the same to the byte, apart from ``usage.seconds`` and ``usage.times``.
+    ``more`` may add figures to those of the benchmarks.
     """
     planned = {name for name, _, _ in plan}
     parts = {}
@@ -54,6 +57,10 @@ def sum_up(
             with computing(name, folder.path):
                 part = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
             parts[name] = _without_pictures(task, part, about.get("not_applicable", {}).get(name))
+    own = {name: part["metrics"] for name, part in parts.items()}
+    more(added := AddedFigures(own, _groups_of(outlines)))
+    for name, figures in added.of.items():
+        parts[name]["metrics"] = {**own[name], **figures}
     summary: dict[str, Any] = {
         "run": dict(about),
         "tasks": parts,
@@ -73,6 +80,15 @@ def sum_up(
     folder.write_json("summary.json", summary)
     (folder.path / "leaderboard.md").write_text(leaderboard(summary, tasks), encoding="utf-8", errors="replace")
     return summary
+
+
+def _groups_of(outlines: Mapping[CaseId, CaseOutline]) -> dict[str, dict[str, str]]:
+    """Task → sample → its group."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for outline in outlines.values():
+        if outline.score and outline.score.group:
+            found[outline.task][outline.sample] = outline.score.group
+    return found
 
 
 def _answered_by(others: Mapping[str, int], parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from agentgauge_reports.figures import leaderboards_of, number, our_figures, pub
 from agentgauge_reports.grouping import passed_by_keyword
 from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable, tasks_of_run
 from agentgauge_reports.load import Omitted, Run, load_run
-from agentgauge_reports.notices import limit_of, model_title, named, presentable
+from agentgauge_reports.notices import columns, limit_of, model_title, named, presentable
 from agentgauge_reports.rows import write_rows
 from agentgauge_reports.text import markdown
 
@@ -29,7 +29,7 @@ def task_tables(task: Task, figures: Mapping[str, Any], cases: Iterable[CaseOutl
     part = "" if shown.title == shown.benchmark else f", {shown.title}"
     metrics = figures["metrics"]
     if metrics:
-        yield _figures(f"Figures{part}", {name: metrics[name] for name in shown.columns if name in metrics})
+        yield _figures(f"Figures{part}", {name: metrics[name] for name in columns(task, metrics)})
     if attempts := figures.get("pass"):
         yield _reliability(f"Reliability over attempts{part}", attempts)
     shares = list(passed_by_keyword(cases))
@@ -173,7 +173,8 @@ def tables_of_tasks(run: Run) -> list[PrintedTable]:
 
 
 def breakdowns_of(summary: Mapping[str, Any], tasks: Registry) -> list[PrintedTable]:
-    """The breakdowns of every task of the run. Summaries of earlier versions have none.
+    """The breakdowns of every task of the run, and the figures that a project has added. Summaries of earlier versions
+    have none.
 
     Each has the keys of a published table, with ``source`` and ``date`` empty, since no such rows are published; and
     ``"what", "counts", "heat", "note"``, which are those of ``Breakdown``.
@@ -183,8 +184,13 @@ def breakdowns_of(summary: Mapping[str, Any], tasks: Registry) -> list[PrintedTa
     return [
         _breakdown(tasks[name], one, summary)
         for name, part in summary["tasks"].items()
-        for one in presentable(part).get("breakdowns", ())
+        for one in (*_added(presentable(part)), *presentable(part).get("breakdowns", ()))
     ]
+
+
+def _added(part: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if added := {name: figure for name, figure in part["metrics"].items() if figure.get("added")}:
+        yield _figures("Figures that this project adds", added).to_json()
 
 
 def _breakdown(task: Task, breakdown: Mapping[str, Any], summary: Mapping[str, Any]) -> PrintedTable:

@@ -25,7 +25,7 @@ from agentgauge_reports.figures import (
 from agentgauge_reports.grouping import TITLES, kind_of, passed_by_keyword
 from agentgauge_reports.leaderboard import by_benchmark, not_comparable, task_notes, tasks_of_run
 from agentgauge_reports.load import Run
-from agentgauge_reports.notices import alarm, group_note, limit_of, mostly_broken, named
+from agentgauge_reports.notices import alarm, columns, group_note, limit_of, mostly_broken, named
 from agentgauge_reports.text import WIDTH, aligned, case_time, cost, dollars, fill
 
 Row = Sequence[str]
@@ -79,7 +79,7 @@ def _statuses(part: Mapping[str, Any]) -> str:
 def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str]:
     """Columns of figures, as many side by side as fit, and a line of what was only counted."""
     shown = task.shown
-    names = [name for name in shown.columns if name in metrics]
+    names = columns(task, metrics)
     counted = [name for name in names if name in shown.counts]
     figures = [_column(name, metrics[name]) for name in names if name not in counted]
     for block in _blocks(figures, width - len(_INDENT) - 7):

@@ -12,7 +12,8 @@ import json
 import os
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,16 @@ from agentgauge.core.task import Task
 from agentgauge.core.text import clean
 from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import Event, Record, Scoring
+from agentgauge.run.hooks import hooks_of
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.allure.content import SPACE, Attachments, milliseconds, steps, transcript
 from agentgauge_reports.allure.dashboard import DASHBOARD, make_dashboard, run_files
 from agentgauge_reports.grouping import TITLES, capabilities_of, kind_of
 from agentgauge_reports.load import Omitted, Reader, Run, load_run
 from agentgauge_reports.text import anchor, cut, line
+
+Tell = Callable[..., None]
+"""Called with ``result=`` and ``record=``."""
 
 
 def write_results(run: Path, folder: Path, *, tasks: Registry, omitted: Omitted | None = None) -> str:
@@ -38,16 +43,24 @@ def write_results(run: Path, folder: Path, *, tasks: Registry, omitted: Omitted 
 
     Raises UsageProblem if ``run`` is no finished run, if ``folder`` cannot be written, or if ``allure`` fails.
     """
-    count = write_run(run, folder, tasks=tasks, omitted=omitted)
+    tell = partial(hooks_of().tell_now, "pytest_agentgauge_allure_result")  # of installed packages
+    count = write_run(run, folder, tell, tasks=tasks, omitted=omitted)
     dashboard = make_dashboard(load_run(run, tasks=tasks, tolerant=True), folder)
     return "\n".join([f"Allure results of {count} cases are in {folder}", *dashboard])
 
 
 def write_run(
-    run: Path, folder: Path, *, tasks: Registry, omitted: Omitted | None = None, own_tests: bool = True
+    run: Path,
+    folder: Path,
+    tell: Tell = lambda **_: None,
+    *,
+    tasks: Registry,
+    omitted: Omitted | None = None,
+    own_tests: bool = True,
 ) -> int:
     """Write the results of every planned case, and what they share. Returns the number of cases.
 
+    ``tell`` is called with each ``result`` and its ``record`` before the result is written, and may change it.
     ``tasks``: all that are known. ``own_tests``: also write the results of a project's own tests, which allure-pytest
     writes, too.
 
@@ -65,7 +78,7 @@ def write_run(
         with loaded.reading() as read:
             for case in cases:
                 try:
-                    data = result(loaded, case, attachments, read)
+                    data = result(loaded, case, attachments, read, tell)
                     text = _encoded(data)
                 except Exception as error:  # whatever is in a record, the others are shown
                     data = omitted_result(loaded, case, attachments, omitted.add(f"{case.task} {case.sample}", error))
@@ -93,7 +106,7 @@ STATUS = {"passed": "passed", "wrong": "failed", "broken": "broken", "missing": 
 """Our statuses in Allure's words."""
 
 
-def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader) -> dict[str, Any]:
+def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader, tell: Tell) -> dict[str, Any]:
     """The result of a case as Allure reads it. Its attachments are written."""
     data = _outline(run, case, attachments)
     if case.status == "missing":
@@ -105,7 +118,10 @@ def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader) 
         message = cut(f"{TITLES[kind]}: {explanation or 'nothing more is known'}", attachments.limits.message)
         trace = cut(traceback_text(record.traceback, "short"), attachments.limits.transcript)
         data["statusDetails"] = {"message": message, **({"trace": trace} if trace else {})}
-    return data | _attempted(_name(run, case), run.tasks[case.task], record, attachments, run.summary["run"]["scoring"])
+    scoring = run.summary["run"]["scoring"]
+    data |= _attempted(_name(run, case), run.tasks[case.task], record, attachments, scoring)
+    tell(result=data, record=record)
+    return data
 
 
 def omitted_result(run: Run, case: CaseOutline, attachments: Attachments, why: str) -> dict[str, Any]:

@@ -284,7 +284,8 @@ def _titles(run: Run) -> dict[str, Any]:
 
 
 def _metrics(run: Run) -> Iterator[tuple[str, dict[str, str], float | None]]:
-    """Key, title and value of published columns, capabilities (percent), gates (1 holds, 0 fails), unfinished cases."""
+    """Key, title and value of published columns, figures that a project has added, capabilities (percent), gates (1
+    holds, 0 fails), unfinished cases."""
     for name, part in run.summary["tasks"].items():
         shown = run.tasks[name].shown
         for column in shown.published:
@@ -292,6 +293,8 @@ def _metrics(run: Run) -> Iterator[tuple[str, dict[str, str], float | None]]:
                 unit = {} if column in shown.counts else {"unit": "%"}
                 title = {"title": column, "group": name, "better": "higher", **unit}
                 yield f"{name}.{column}", title, part["metrics"][column]["value"]
+        for added in (added for added, figure in part["metrics"].items() if figure.get("added")):
+            yield f"{name}.{added}", {"title": added, "group": name}, part["metrics"][added]["value"]
     for name, part in capabilities(run).items():
         title = {"title": name, "unit": "%", "group": "capabilities", "better": "higher"}
         yield f"capability.{name}", title, part["value"]

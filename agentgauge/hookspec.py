@@ -1,0 +1,157 @@
+"""The hooks of AgentGauge: what sees or changes a run implements them, in a ``conftest.py``, in a plugin of pytest, or
+in a module that an installed package names in the entry-point group ``agentgauge``.
+
+A hook is a function of the name that is documented here, with those of the arguments that it needs, in any order. See
+docs/hooks.md for examples of a whole plugin.
+
+- **Where.** Hooks of a case run in the process that runs the case: an xdist worker, or the one process without ``-n``.
+  Hooks of the run run in pytest's first process. A ``conftest.py`` sees only the cases of the tests below its folder.
+- **When they wait.** A hook of a case may be ``async``; it is awaited in the event loop of the run, where many cases
+  are solved at once. Any other function runs in a thread outside that loop, so it may block; several may run at a time.
+- **What they answer.** ``pytest_agentgauge_request`` and ``pytest_agentgauge_tool_call`` answer in the place of the
+  model or the tool: the first answer that is not None counts, and the others are not asked. What they raise breaks the
+  case. All other hooks only look on: what they return is ignored, and what they raise is a note at the end of the run.
+- Hooks are plain functions: none of them can be a wrapper.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pluggy import HookspecMarker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from agentgauge.core.case import Case
+    from agentgauge.core.chat import ChatReply, ChatRequest
+    from agentgauge.core.tools import ToolOutput
+    from agentgauge.core.types import Record
+    from agentgauge.run.added_figures import AddedFigures
+    from agentgauge.run.run import Run
+
+hookspec = HookspecMarker("pytest")
+
+# -- a case, in the process that runs it
+
+
+@hookspec
+def pytest_agentgauge_case_started(case: Case) -> None:
+    """A case begins, before its first request. Not called for a case whose stored answer is scored again. ``case``:
+    ``id`` (task, sample, attempt), ``sample``, ``seed``; ``events`` and ``usage`` grow while it runs.
+
+        def pytest_agentgauge_case_started(case):
+            print("started", *case.id)
+    """
+
+
+@hookspec
+async def pytest_agentgauge_request(case: Case, request: ChatRequest) -> ChatReply | None:
+    """A model is to be asked, the tested one or one of a role (``request.case.role``). A reply is taken in its place,
+    and nothing is sent: a stub, a stored reply, another client. The record says whose answer it is.
+
+        def pytest_agentgauge_request(case, request):
+            if "capital of France" in str(request.messages[-1]["content"]):
+                return ChatReply("Paris")
+    """
+
+
+@hookspec
+def pytest_agentgauge_reply(case: Case, request: ChatRequest, reply: ChatReply) -> None:
+    """A reply has come, of a model or of ``pytest_agentgauge_request``: its ``text``, ``tool_calls``, ``usage``
+    (tokens, and dollars where the price is known), ``seconds`` since the request.
+
+        def pytest_agentgauge_reply(case, request, reply):
+            print(case.id, reply.usage.prompt_tokens, "tokens in")
+    """
+
+
+@hookspec
+async def pytest_agentgauge_tool_call(
+    case: Case, name: str, arguments: Mapping[str, Any]
+) -> tuple[ToolOutput, ...] | str | None:
+    """A tool is to be called. A text, or outputs, are taken as its result, and the tool is not called: a stored result,
+    a disturbed one. A ``ToolError`` that is raised goes to the model, as a refusal of the tool does.
+
+        def pytest_agentgauge_tool_call(case, name, arguments):
+            if name == "GoogleSearch":
+                return "no results"
+    """
+
+
+@hookspec
+def pytest_agentgauge_tool_result(
+    case: Case, name: str, arguments: Mapping[str, Any], result: tuple[ToolOutput, ...]
+) -> None:
+    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. A refusal or a failure of a tool is in
+    ``case.events`` alone.
+
+        def pytest_agentgauge_tool_result(case, name, arguments, result):
+            print(name, "gave", [output.type for output in result])
+    """
+
+
+@hookspec
+def pytest_agentgauge_case_finished(record: Record) -> None:
+    """A case has ended, with its record: ``task``, ``sample``, ``attempt``, ``status``, ``score``, ``transcript``. The
+    record is stored by now, and cannot be changed.
+
+        def pytest_agentgauge_case_finished(record):
+            print(record.task, record.sample, record.status)
+    """
+
+
+# -- the run, in pytest's first process
+
+
+@hookspec
+def pytest_agentgauge_run_planned(run: Run) -> None:
+    """The cases are planned and the services started; no case has begun. ``run``: ``plan``, ``settings``, ``folder``.
+
+    def pytest_agentgauge_run_planned(run):
+        print(len(run.plan), "cases of", run.settings.tested)
+    """
+
+
+@hookspec
+def pytest_agentgauge_figures(run: Run, figures: AddedFigures) -> None:
+    """The cases have ended, and the figures of the benchmarks are computed: add figures of your own to the tables, the
+    page, the summary and Allure. ``run.records``: every record, read one by one. A figure of the benchmark itself
+    cannot be replaced: other runs have it too.
+
+        def pytest_agentgauge_figures(run, figures):
+            figures.add("wild", "Tool calls", {record.sample: len(record.calls) for record in run.records})
+    """
+
+
+@hookspec
+def pytest_agentgauge_report(run: Run) -> None:
+    """The run is summed up: write what others should read of it. ``run.summary`` (task → counts and figures),
+    ``run.summary_json`` (summary.json), ``run.records``, ``run.folder``, ``run.problems``.
+
+        def pytest_agentgauge_report(run):
+            for name, task in run.summary.items():
+                tracker.log_metric(name, task.headline.value)
+    """
+
+
+@hookspec
+def pytest_agentgauge_terminal(run: Run, write: Callable[[str], None]) -> None:
+    """The tables stand on the terminal: ``write`` puts a line below them.
+
+    def pytest_agentgauge_terminal(run, write):
+        write(f"tracked as {tracker.url}")
+    """
+
+
+# -- where Allure's results are written
+
+
+@hookspec
+def pytest_agentgauge_allure_result(result: dict[str, Any], record: Record) -> None:
+    """The Allure result of a case that was attempted is to be written: add labels, links and parameters to it.
+    ``result``: as Allure's JSON has it. By ``agentgauge report --allure``, only hooks of installed packages are called.
+
+        def pytest_agentgauge_allure_result(result, record):
+            result["labels"].append({"name": "owner", "value": OWNERS[record.task]})
+    """

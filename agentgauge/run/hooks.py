@@ -1,0 +1,154 @@
+"""Calls the implementations of the hooks in agentgauge/hookspec.py. pluggy's own call would take the coroutine of an
+async one for its answer, and let one that blocks hold up all cases of the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pluggy
+
+from agentgauge import hookspec
+from agentgauge.core.announcement import announced
+from agentgauge.core.errors import UsageProblem
+
+ENTRY_POINTS = "agentgauge"
+"""The group of entry points that name modules with implementations of hooks."""
+
+PREFIX = "pytest_agentgauge_"
+
+OF_CASES = tuple(
+    f"{PREFIX}{name}" for name in ("case_started", "request", "reply", "tool_call", "tool_result", "case_finished")
+)
+
+
+class Failures:
+    """What hooks that only look on have raised."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, str]] = {}  # "HOOK of PLUGIN" → how often, and the first error
+
+    def add(self, hook: str, plugin: str, error: Exception) -> None:
+        where = f"{hook} of {plugin}"
+        count, first = self._found.get(where, (0, f"{type(error).__name__}: {error}"))
+        self._found[where] = count + 1, first
+
+    def sentences(self) -> list[str]:
+        return [
+            f"{where} has failed {'once' if count == 1 else f'{count} times'} ({first}); the run went on without it"
+            for where, (count, first) in self._found.items()
+        ]
+
+
+class Hooks:
+    """The hooks of a run, or of the cases below one folder. Any thread may call them."""
+
+    def __init__(self, relay: Any, failures: Failures | None = None) -> None:
+        """``relay``: of pluggy, with a caller for each hook. Raises UsageProblem for a wrapper."""
+        self._relay = relay
+        self.failures = failures or Failures()
+        for name in vars(hookspec):
+            if name.startswith(PREFIX):
+                self._of(name)
+
+    @property
+    def see_cases(self) -> bool:
+        """Whether any hook of a case is implemented."""
+        return any(map(self._of, OF_CASES))
+
+    async def answer(self, hook: str, **given: Any) -> tuple[Any, str] | None:
+        """The first answer that is not None, and the name of the plugin that gives it. Raises what a plugin raises."""
+        for plugin, implementation in self._of(hook):
+            if (answer := await _awaited(implementation, given)) is not None:
+                return answer, plugin
+        return None
+
+    async def tell(self, hook: str, **given: Any) -> None:
+        """Call all of them, one after the other."""
+        for plugin, implementation in self._of(hook):
+            try:
+                await _awaited(implementation, given)
+            except MemoryError:
+                raise
+            except Exception as error:  # of another's code, which only looks on
+                self.failures.add(hook, plugin, error)
+
+    def tell_now(self, hook: str, **given: Any) -> None:
+        """As ``tell``, outside of any event loop."""
+        for plugin, implementation in self._of(hook):
+            try:
+                if inspect.isawaitable(found := _called(implementation, given)):
+                    asyncio.run(_result(found))
+            except MemoryError:
+                raise
+            except Exception as error:
+                self.failures.add(hook, plugin, error)
+
+    def _of(self, hook: str) -> list[tuple[str, pluggy.HookImpl]]:
+        """Plugin and implementation, in the order in which they are called: the latest first, as pluggy does."""
+        found = [(_name(each), each) for each in reversed(getattr(self._relay, hook).get_hookimpls())]
+        for plugin, each in found:
+            if each.wrapper or each.hookwrapper:
+                raise UsageProblem(f"{hook} of {plugin} is a wrapper; make it a plain function, or an async one")
+        return found
+
+
+def installed_plugins() -> list[tuple[str, Any]]:
+    """Name and module of the installed packages that implement hooks. Raises UsageProblem for one that cannot be
+    imported."""
+    found = []
+    for point in announced(ENTRY_POINTS):
+        try:
+            found.append((f"agentgauge-{point.name}", point.load()))
+        except Exception as error:  # of another package
+            raise UsageProblem(
+                f"the plugin {point.name} = {point.value} cannot be imported ({type(error).__name__}: {error}); correct"
+                " its package, or uninstall it"
+            ) from error
+    return found
+
+
+def hooks_of(plugins: Sequence[Any] = ()) -> Hooks:
+    """Those of installed packages and of ``plugins``, which are modules or other objects with such functions.
+
+    Raises UsageProblem for a plugin that cannot be imported, and for a function that is no hook."""
+    manager = _Plugins("pytest")
+    manager.add_hookspecs(hookspec)
+    for name, plugin in [*installed_plugins(), *((None, plugin) for plugin in plugins)]:
+        manager.register(plugin, name or getattr(plugin, "__name__", type(plugin).__name__))
+    try:
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise UsageProblem(f"{error}; docs/hooks.md has all hooks") from None
+    return Hooks(manager.hook)
+
+
+class _Plugins(pluggy.PluginManager):
+    """Takes functions for hooks by their name, as pytest does."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        known = super().parse_hookimpl_opts(plugin, name)
+        return {} if known is None and name.startswith(PREFIX) and callable(getattr(plugin, name)) else known
+
+
+async def _awaited(implementation: pluggy.HookImpl, given: dict[str, Any]) -> Any:
+    if inspect.iscoroutinefunction(implementation.function):
+        return await _called(implementation, given)
+    found = await asyncio.to_thread(_called, implementation, given)
+    return await found if inspect.isawaitable(found) else found
+
+
+async def _result(found: Any) -> Any:
+    return await found
+
+
+def _called(implementation: pluggy.HookImpl, given: dict[str, Any]) -> Any:
+    return implementation.function(*(given[name] for name in implementation.argnames))
+
+
+def _name(implementation: pluggy.HookImpl) -> str:
+    """A conftest.py is registered by its path, which is no one else's business."""
+    return Path(implementation.plugin_name).name
