@@ -10,7 +10,8 @@ docs/hooks.md for examples of a whole plugin.
   are solved at once. Any other function runs in a thread outside that loop, so it may block; several may run at a time.
 - **What they answer.** ``pytest_agentgauge_request`` and ``pytest_agentgauge_tool_call`` answer in the place of the
   model or the tool: the first answer that is not None counts, and the others are not asked. What they raise breaks the
-  case. All other hooks only look on: what they return is ignored, and what they raise is a note at the end of the run.
+  case. All others but ``pytest_agentgauge_ended`` only look on: what they return is ignored, and what they raise is a
+  note at the end of the run.
 - Hooks are plain functions: none of them can be a wrapper.
 """
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from agentgauge.core.types import Record
     from agentgauge.run.added_figures import AddedFigures
     from agentgauge.run.run import Run
+    from agentgauge.store.jsonl import CaseId, CaseOutline
 
 hookspec = HookspecMarker("pytest")
 
@@ -114,6 +116,15 @@ def pytest_agentgauge_run_planned(run: Run) -> None:
 
 
 @hookspec
+def pytest_agentgauge_ended(run: Run, outlines: Mapping[CaseId, CaseOutline]) -> None:
+    """The cases have ended and their records are merged: sum them up, in ``run.summary_json`` and the run folder.
+    AgentGauge's own reports do; what another plugin raises here fails the run.
+
+    ``outlines``: of the cases that have a record, without their transcripts.
+    """
+
+
+@hookspec
 def pytest_agentgauge_figures(run: Run, figures: AddedFigures) -> None:
     """The cases have ended, and the figures of the benchmarks are computed: add figures of your own to the tables, the
     page, the summary and Allure. ``run.records``: every record, read one by one. A figure of the benchmark itself
@@ -125,9 +136,21 @@ def pytest_agentgauge_figures(run: Run, figures: AddedFigures) -> None:
 
 
 @hookspec
+def pytest_agentgauge_summary(run: Run) -> None:
+    """The run is summed up: judge it, before reports are written. A sentence in ``run.problems`` fails the run, one in
+    ``run.notes`` is shown.
+
+        def pytest_agentgauge_summary(run):
+            if run.summary_json["usage"]["usd"] > 20:
+                run.problems.append("the run was too expensive")
+    """
+
+
+@hookspec
 def pytest_agentgauge_report(run: Run) -> None:
-    """The run is summed up: write what others should read of it. ``run.summary`` (task → counts and figures),
-    ``run.summary_json`` (summary.json), ``run.records``, ``run.folder``, ``run.problems``.
+    """The run is summed up and judged: write what others should read of it. ``run.summary`` (task → counts and
+    figures), ``run.summary_json`` (summary.json), ``run.records``, ``run.folder``, ``run.problems``. AgentGauge has
+    written its page, report.html, by then.
 
         def pytest_agentgauge_report(run):
             for name, task in run.summary.items():

@@ -6,6 +6,8 @@ round of each counts.
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from benchmarks.measure import alternate, cpu, endpoint, processes, run, toy, wall
@@ -84,6 +86,29 @@ def test_agent_loops(tmp_path, benchmark, figure):
     figure("agent loops: wall, start-up included / limit", wall(costs["run"]) / limit, most=1.5)
     turns = TURNS * (samples - 1)
     figure("agent loops: CPU a turn with four calls", 1000 * (cpu(costs["run"]) - cpu(costs["start-up"])) / turns, "ms")
+
+
+HOOKS = """
+async def pytest_agentgauge_case_started(case): ...
+async def pytest_agentgauge_request(case, request): ...
+async def pytest_agentgauge_reply(case, request, reply): ...
+async def pytest_agentgauge_case_finished(record): ...
+"""
+
+
+def test_hooks(tmp_path, benchmark, figure):
+    """What the hooks of a case cost, where a project implements them: async, and as functions that run in threads."""
+    projects = {name: toy_project(tmp_path / name, SAMPLES) for name in ("none", "async", "threads")}
+    for name, text in (("async", HOOKS), ("threads", HOOKS.replace("async ", ""))):
+        conftest = projects[name].path / "conftest.py"
+        conftest.write_text(conftest.read_text() + text)
+    costs = {}
+    with endpoint(LATENCY) as (url, _):
+        options = toy(url, "-n", "0", "--in-flight", str(IN_FLIGHT))
+        contestants = {name: partial(run, project, *options) for name, project in projects.items()}
+        benchmark.pedantic(lambda: costs.update(alternate(contestants, ROUNDS)), rounds=1)
+    figure("async hooks / none, wall", wall(costs["async"]) / wall(costs["none"]), most=1.05)
+    figure("hooks in threads / none, wall", wall(costs["threads"]) / wall(costs["none"]))
 
 
 def test_cpu_of_a_case_of_bare_pytest(tmp_path, benchmark, figure):

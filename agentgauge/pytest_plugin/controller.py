@@ -293,15 +293,8 @@ class Controller:
 
     def _sum_up(self, exitstatus: int) -> int:
         """Write the results into the run folder. Returns the exit status. Raises OSError and UsageProblem."""
-        from agentgauge_reports.formats import job_summary
-
-        run = self.run
-        run.end(self.state.why_missing)
-        status = self.state.exit_status(exitstatus)
-        assert run.summary_json is not None
-        notes = [*run.held, *run.problems, *run.notes]
-        run.notes += job_summary.add(run.summary_json, run.settings.tasks, run.gates, notes)
-        return status
+        self.run.end(self.state.why_missing)
+        return self.state.exit_status(exitstatus)
 
     def _remove_folder(self) -> None:
         """After a run of a project's own tests for which no run folder was asked."""

@@ -35,9 +35,7 @@ class AddedFigures:
                 raise UsageProblem(f"the run has no task {task!r}{close}")
             return
         if name in self._own[task]:
-            raise UsageProblem(
-                f"{name} is a figure of {task} itself; give yours another name"
-            )
+            raise UsageProblem(f"{name} is a figure of {task} itself; give yours another name")
         if isinstance(value, Mapping):
             for sample, number in value.items():
                 _check(number, f"{name} of {task}, sample {sample}")

@@ -7,6 +7,7 @@ import asyncio
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pluggy
@@ -59,6 +60,9 @@ class Hooks:
         """Whether any hook of a case is implemented."""
         return any(map(self._of, OF_CASES))
 
+    def has(self, hook: str) -> bool:
+        return bool(self._of(hook))
+
     async def answer(self, hook: str, **given: Any) -> tuple[Any, str] | None:
         """The first answer that is not None, and the name of the plugin that gives it. Raises what a plugin raises."""
         for plugin, implementation in self._of(hook):
@@ -75,6 +79,12 @@ class Hooks:
                 raise
             except Exception as error:  # of another's code, which only looks on
                 self.failures.add(hook, plugin, error)
+
+    def call(self, hook: str, **given: Any) -> None:
+        """Call all of them, outside of any event loop. Raises what they raise."""
+        for _, implementation in self._of(hook):
+            if inspect.isawaitable(found := _called(implementation, given)):
+                asyncio.run(_result(found))
 
     def tell_now(self, hook: str, **given: Any) -> None:
         """As ``tell``, outside of any event loop."""
@@ -117,11 +127,11 @@ def hooks_of(plugins: Sequence[Any] = ()) -> Hooks:
     Raises UsageProblem for a plugin that cannot be imported, and for a function that is no hook."""
     manager = _Plugins("pytest")
     manager.add_hookspecs(hookspec)
-    for name, plugin in [*installed_plugins(), *((None, plugin) for plugin in plugins)]:
-        manager.register(plugin, name or getattr(plugin, "__name__", type(plugin).__name__))
     try:
+        for name, plugin in [*installed_plugins(), *((None, plugin) for plugin in plugins)]:
+            manager.register(plugin, name)
         manager.check_pending()
-    except pluggy.PluginValidationError as error:
+    except (pluggy.PluginValidationError, ValueError) as error:  # no such hook; the same plugin twice
         raise UsageProblem(f"{error}; docs/hooks.md has all hooks") from None
     return Hooks(manager.hook)
 
@@ -150,5 +160,7 @@ def _called(implementation: pluggy.HookImpl, given: dict[str, Any]) -> Any:
 
 
 def _name(implementation: pluggy.HookImpl) -> str:
-    """A conftest.py is registered by its path, which is no one else's business."""
-    return Path(implementation.plugin_name).name
+    """A conftest.py is registered by its path, which is no one else's business, and an object by a number."""
+    if isinstance(implementation.plugin, ModuleType):
+        return Path(implementation.plugin_name).name
+    return type(implementation.plugin).__name__

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import UnionType
 from typing import Any
 
-from agentgauge.core.announcement import announced
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.files import cannot_write, refusal
 from agentgauge.core.index import check_ids
@@ -34,6 +33,7 @@ from agentgauge.run.coordination.stopping import RUNNING, StopFile
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
+from agentgauge.run.hooks import ENTRY_POINTS as PLUGINS
 from agentgauge.run.hooks import Hooks, hooks_of
 from agentgauge.run.limit import limited
 from agentgauge.run.options import OPTIONS, destination
@@ -49,13 +49,9 @@ from agentgauge.run.shards.shard import empty_shard, kept, whole_plan
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.folder_lock import FolderLock
-from agentgauge.store.jsonl import CaseId
+from agentgauge.store.jsonl import CaseId, CaseOutline
 from agentgauge.store.records import LeftOut, left_out_notes
 from agentgauge.store.revisions import Revisions
-
-REPORTS = "agentgauge.reports"
-"""The group of entry points of modules whose ``sum_up(run, outlines)`` writes what a run has come to into its folder,
-and sets ``run.summary_json``."""
 
 _LEFT = (STOP, RUNNING, SLOTS, WAITING, RATES, OUTAGES, PROBLEM)
 """Files of the run folder that matter while cases run."""
@@ -121,6 +117,7 @@ class Run:
         self.problems: list[str] = []
         self.notes: list[str] = []
         self.summary_json: dict[str, Any] | None = None  # the content of summary.json
+        self.outlines: Mapping[CaseId, CaseOutline] = {}  # of all cases, while the run is summed up
         self.why_missing = ""  # why planned cases were not attempted, once the run has ended
         self._selection: Mapping[str, Any] = {}
         self.on_budget: Callable[[str], None] = lambda reason: None
@@ -325,8 +322,8 @@ class Run:
         """Once the plan is written: check the tools, start the services, and describe the run. ``connect`` is called
         with the tasks' fingerprints before the services start. Raises UsageProblem and OSError."""
         settings, folder = self.settings, self.files
-        if not announced(REPORTS):  # installed before this version
-            raise UsageProblem(f"no package has an entry point in {REPORTS} to sum runs up; install AgentGauge again")
+        if not self.hooks.has("pytest_agentgauge_ended"):  # installed before this version
+            raise UsageProblem(f"no package has an entry point in {PLUGINS} to sum runs up; install AgentGauge again")
         self.plan = list(folder.plan())
         for left in _LEFT:
             (folder.path / left).unlink(missing_ok=True)
@@ -382,9 +379,12 @@ class Run:
             if all(outline.status in ("passed", "wrong") for outline in outlines.values()):
                 remove_stages(folder.path)
         self.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
-        for point in announced(REPORTS):
-            point.load().sum_up(self, outlines)
+        self.outlines = outlines
+        self.hooks.call("pytest_agentgauge_ended", run=self, outlines=outlines)
+        self.hooks.tell_now("pytest_agentgauge_summary", run=self)
+        self.describe(finished=time.time())
         self.hooks.tell_now("pytest_agentgauge_report", run=self)
+        self.outlines = {}
         self.notes += self.hooks.failures.sentences()
 
     def describe(self, finished: float | None) -> None:

@@ -1,0 +1,148 @@
+"""Hooks of a run without pytest, and the figures that they add."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from agentgauge import Run, UsageProblem
+from agentgauge.core.chat import ChatReply
+from agentgauge.core.registry import Registry
+from agentgauge.core.types import Metric
+from agentgauge.run.added_figures import AddedFigures
+from tests.plugin.toy import toy
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with four samples."""
+    (tmp_path / "toy").mkdir()
+    lines = [json.dumps({"id": f"s{number}", "say": f"word{number}"}) for number in range(4)]
+    (tmp_path / "toy" / "toy.jsonl").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_with(*plugins: object) -> Run:
+    return Run("toy.say", "oracle", registry=Registry([toy()]), data="toy", plugins=plugins)
+
+
+def test_a_run_has_the_hooks_of_its_plugins(project: Path) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    class Watch:
+        async def pytest_agentgauge_case_started(self, case):
+            seen.append(("started", case.id[1]))
+
+        def pytest_agentgauge_case_finished(self, record):
+            seen.append(("finished", record.sample))
+
+        def pytest_agentgauge_summary(self, run):
+            run.problems.append(f"{run.summary['toy.say'].passed} passed")
+
+        def pytest_agentgauge_report(self, run):
+            seen.append(("report", str((run.folder / "report.html").exists())))
+
+    run = run_with(Watch())
+    asyncio.run(run.solve())
+    assert sorted(seen[:-1]) == sorted((what, f"s{number}") for what in ("started", "finished") for number in range(4))
+    assert seen[-1] == ("report", "True")
+    assert run.problems == ["4 passed"]
+
+
+def test_a_hook_that_blocks_holds_up_no_other_case(project: Path) -> None:
+    together = threading.Barrier(4)
+
+    class Blocks:
+        def pytest_agentgauge_request(self, case, request):
+            together.wait(10)  # until all cases are here
+            return ChatReply(case.sample.payload["say"])
+
+    run = run_with(Blocks())
+    assert asyncio.run(run.solve())["toy.say"].passed == 4
+
+
+def test_the_latest_plugin_answers_first(project: Path) -> None:
+    class Answers:
+        def __init__(self, text):
+            self.text = text
+
+        async def pytest_agentgauge_request(self, case):
+            return ChatReply(self.text) if self.text else None
+
+    run = run_with(Answers("first"), Answers("second"), Answers(""))
+    asyncio.run(run.solve())
+    assert {record.transcript.output["answer"] for record in run.records} == {"second"}
+
+
+def test_a_function_that_is_no_hook_is_refused(project: Path) -> None:
+    class Mistyped:
+        def pytest_agentgauge_replied(self, reply): ...
+
+    with pytest.raises(UsageProblem, match=r"unknown hook 'pytest_agentgauge_replied'.*docs/hooks.md has all hooks"):
+        run_with(Mistyped())
+
+
+# -- figures of a project's own
+
+
+def added(value, groups=None, name="Calls"):
+    figures = AddedFigures({"wild": {"Task": {}}}, {"wild": groups or {}})
+    figures.add("wild", name, value)
+    return figures.of["wild"][name]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (3, (3.0, None, None, 0)),
+        (Metric(3.0, 2.0, 4.0, 9), (3.0, 2.0, 4.0, 9)),
+        ({}, (None, None, None, 0)),
+        ({"a": 2}, (2.0, None, None, 1)),
+        ({"a": 2, "b": 2, "c": 2}, (2.0, None, None, 3)),  # nothing is known of the spread
+    ],
+)
+def test_a_figure(value, expected) -> None:
+    assert added(value) == dict(zip(("value", "low", "high", "n"), expected, strict=True)) | {
+        "broken": 0,
+        "added": True,
+    }
+
+
+def test_the_interval_of_a_mean() -> None:
+    """1, 2, 3, 4: the mean ± Student's t with 3 degrees of freedom times 1.2910 / 2."""
+    figure = added({"a": 1, "b": 2, "c": 3, "d": 4})
+    assert (figure["value"], figure["n"]) == (2.5, 4)
+    assert figure["low"] == pytest.approx(2.5 - 3.182446 * 0.645497, abs=1e-4)
+    assert figure["high"] == pytest.approx(2.5 + 3.182446 * 0.645497, abs=1e-4)
+
+
+def test_samples_of_a_group_count_as_one() -> None:
+    alone = added({"a": 1, "b": 1, "c": 3, "d": 3})
+    grouped = added({"a": 1, "b": 1, "c": 3, "d": 3}, {"a": "x", "b": "x", "c": "y", "d": "y"})
+    assert grouped["high"] - grouped["low"] > 2 * (alone["high"] - alone["low"])
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "value", "said"),
+    [
+        ("wild", "Task", 1, "Task is a figure of wild itself; give yours another name"),
+        ("wlid", "Calls", 1, "the run has no task 'wlid'"),
+        ("wild", "Calls", "3", "the figure Calls of wild is '3'; give a finite number"),
+        ("wild", "Calls", {"a": float("nan")}, "the figure Calls of wild, sample a is nan; give a finite number"),
+    ],
+)
+def test_what_is_no_figure_is_refused(task, name, value, said) -> None:
+    figures = AddedFigures({"wild": {"Task": {}}}, {})
+    with pytest.raises(UsageProblem, match=said):
+        figures.add(task, name, value)
+
+
+def test_a_figure_of_a_task_that_did_not_run_is_left_out() -> None:
+    figures = AddedFigures({"wild": {}}, {})
+    figures.add("mmau.tool_single", "Calls", 1)
+    assert not figures.of
