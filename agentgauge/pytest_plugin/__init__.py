@@ -29,6 +29,7 @@ from agentgauge.pytest_plugin.fixtures import (
 from agentgauge.pytest_plugin.keys import COLLECTION, LOST_OUTPUT, PROBLEM, REFUSED
 from agentgauge.pytest_plugin.options import (
     add_options,
+    add_task_markers,
     add_task_options,
     import_named,
     is_any_given,
@@ -113,6 +114,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "benchmark_task(name): one case per sample of a benchmark's task")
+    if config.option.markers:
+        add_task_markers(config)
+        return
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
     if _is_wanted(config) if given is None else "agentgauge_run_dir" in given:
         from agentgauge.pytest_plugin.activation import activate
@@ -156,7 +160,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         activate_late(config)
     if (problem := config.stash.get(PROBLEM, None)) is not None:
         raise problem
-    collection = config.stash.get(COLLECTION, None)
+    collection, collected = config.stash.get(COLLECTION, None), [*items]
     try:
         if collection is not None:
             collection.choose(items)
@@ -164,10 +168,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             yield
         except pytest.UsageError as error:
             if collection is not None and str(error).startswith("Unknown marker"):  # with --strict-markers
-                collection.refuse_mistyped_marker(likeness=0.6)
+                collection.refuse_mistyped_marker(collected, likeness=0.6)
             raise
         if collection is not None and not items:
-            collection.refuse_mistyped_marker()
+            collection.refuse_mistyped_keyword(collected)
+            collection.refuse_mistyped_marker(collected)
         if collection is not None:
             collection.keep_once(items)
             collection.keep_limited(items)

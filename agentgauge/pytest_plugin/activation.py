@@ -21,7 +21,7 @@ from agentgauge.model.shared_json import shared_json
 from agentgauge.pytest_plugin.collection import Collection
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
 from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, WORKER
-from agentgauge.pytest_plugin.options import given, only_looks, registry_of
+from agentgauge.pytest_plugin.options import add_task_markers, given, only_looks, registry_of
 from agentgauge.pytest_plugin.own_tests import OwnTests
 from agentgauge.pytest_plugin.run_state import continue_selection, select, selection
 from agentgauge.pytest_plugin.worker import Worker
@@ -147,8 +147,7 @@ def activate(config: pytest.Config) -> None:
         config.add_cleanup(undo)
     sent: dict[str, Any] | None = getattr(config, "workerinput", None)
     try:
-        for task in registry_of(config):
-            config.addinivalue_line("markers", f"{task.name.replace('.', '_')}: the task {task.name}")
+        add_task_markers(config)
         run = None if sent else _claimed(config)
         settings = run.settings if run else _worker_settings(config, sent or {})
     except UsageProblem as problem:
