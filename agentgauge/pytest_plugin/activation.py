@@ -164,6 +164,10 @@ def activate(config: pytest.Config) -> None:
         controller = Controller(config, run)
         config.pluginmanager.register(controller, "agentgauge-controller")
         config.pluginmanager.register(controller.reporting, "agentgauge-reporting")
+        if file := config.getoption("benchmark_json", None):
+            from agentgauge.pytest_plugin.case_times import CaseTimes
+
+            config.pluginmanager.register(CaseTimes(config, file), "agentgauge-case-times")
     if sent is not None or not is_distributed(config):
         first = frozenset(Suspects.read(settings.run_dir).names)
         _run_cases(config, settings, _worker_info(sent) if sent else Place(first=first))

@@ -298,6 +298,8 @@ class Controller:
 
         run = self.run
         run.end(self.state.why_missing)
+        if times := self.config.pluginmanager.get_plugin("agentgauge-case-times"):
+            times.write(run)
         status = self.state.exit_status(exitstatus)
         if results := self.config.getoption("allure_report_dir", None):
             from agentgauge_reports.allure import write_run
