@@ -38,7 +38,6 @@ from agentgauge.pytest_plugin.options import (
     only_looks,
     refuse_mistyped,
     refuse_paths_elsewhere,
-    registry_of,
     unknown_options,
 )
 
@@ -90,19 +89,17 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Runs after xdist's hook and before pytest's own, which runs the whole session; in xdist's workers, too."""
     if _is_wanted(config) and not (hasattr(config, "workerinput") or only_looks(config)):
         from agentgauge import sandbox
-        from agentgauge.cli.several_models import run_several_models
         from agentgauge.core.errors import UsageProblem
         from agentgauge.core.files import refusal, require_files
         from agentgauge.pytest_plugin.options import limit_restarts, limit_workers
+        from agentgauge.pytest_plugin.several_models import run_several_models
 
         config.add_cleanup(sandbox.kept())
         try:
             require_files()
             if results := config.getoption("allure_report_dir", None):
                 os.makedirs(results, exist_ok=True)  # noqa: PTH103 - where that fails, allure-pytest has a traceback
-            words, root = config.invocation_params.args, config.rootpath
-            status = run_several_models(config.option, words, root, config.getoption, lambda: registry_of(config))
-            if status is not None:
+            if (status := run_several_models(config)) is not None:
                 return status
         except (UsageProblem, OSError) as problem:
             text = refusal(problem) if isinstance(problem, OSError) else str(problem)
