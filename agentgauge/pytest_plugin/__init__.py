@@ -111,7 +111,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "benchmark_task(name): one case per sample of a benchmark's task")
-    if config.option.markers:
+    if config.getoption("markers", False):
         add_task_markers(config)
         return
     given: dict[str, Any] | None = getattr(config, "workerinput", None)

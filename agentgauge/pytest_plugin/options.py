@@ -310,7 +310,9 @@ ASKED = pytest.StashKey[int]()
 
 def limit_workers(config: pytest.Config) -> None:
     """Start no more workers for ``-n N`` than there are processors, where only benchmarks are run: every path of tests
-    lies in the package of an announced benchmark. ``--tx`` is taken as it is."""
+    lies in the package of an announced benchmark. ``--tx`` is taken as it is.
+
+    The options are changed here because xdist asks a hook for ``-n auto`` only."""
     from agentgauge.run.preflight import package_of
     from agentgauge.run.thread_pools import processors
 
