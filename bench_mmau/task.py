@@ -79,7 +79,7 @@ class MmauData(DataSource):
 
     def __init__(self, kind: RecordKind, skills: tuple[str, ...]) -> None:
         self.kind = kind
-        self.skills = skills  # capabilities, as keywords
+        self.skills = skills  # keywords of the whole task: capabilities, and what the tested model does
         self.files = (f"{kind.shown}_*.jsonl",)
 
     def is_in(self, root: Path) -> bool:
@@ -271,6 +271,7 @@ _shifted = partial(_task, columns=MATH, judge=score.mathematics, gold=oracle.mat
 
 _UNDERSTANDING, _REASONING, _PLANNING = "understanding", "reasoning", "planning"
 _SOLVING, _CORRECTION = "problem_solving", "self_correction"
+_PLANNER, _SOLVER = "planner_shift", "solver_shift"  # what the tested model does, the rest is another's
 
 TASKS: tuple[Task, ...] = (
     _tool("tool_single", "single-step tool use", data.SINGLE, (_SOLVING,)),
@@ -325,14 +326,14 @@ TASKS: tuple[Task, ...] = (
         "contest_planner",
         "contests, planner-shift",
         data.CONTEST_PLANS,
-        (_REASONING, _PLANNING),
+        (_REASONING, _PLANNING, _PLANNER),
         runs=run.contest_planner,
         gold=oracle.plan_then_program,
         options=(SOLVERS,),
         texts=("contest_solver",),
         requests=1 + run.SAMPLES,
     ),
-    _contest("contest_solver", "contests, solver-shift", data.CONTEST_SOLUTIONS, (_SOLVING,)),
+    _contest("contest_solver", "contests, solver-shift", data.CONTEST_SOLUTIONS, (_SOLVING, _SOLVER)),
     _contest(
         "contest_retry",
         "contests, self-correction",
@@ -349,7 +350,7 @@ TASKS: tuple[Task, ...] = (
         "math_planner",
         "mathematics, planner-shift",
         data.MATH,
-        (_REASONING, _PLANNING),
+        (_REASONING, _PLANNING, _PLANNER),
         runs=run.math_planner,
         options=(JUDGES, SOLVERS),
         texts=("math_plan", "math_solve", prompts.JUDGE),
@@ -358,7 +359,7 @@ TASKS: tuple[Task, ...] = (
         "math_solver",
         "mathematics, solver-shift",
         data.MATH,
-        (_SOLVING,),
+        (_SOLVING, _SOLVER),
         runs=run.math_solver,
         options=(JUDGES, PLANNERS),
         texts=("math_plan", "math_solve", prompts.JUDGE),

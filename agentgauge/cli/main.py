@@ -44,7 +44,7 @@ COMMANDS = {
         "compare runs: what got better or worse, and whether the difference is noise",
     ),
     "score": Command("agentgauge.cli.score:main", "score prediction files of the original benchmark"),
-    "sweep": Command("agentgauge.cli.several:sweep", "run every combination of models and settings that a file lists"),
+    "sweep": Command("agentgauge.cli.sweep:sweep", "run every combination of models and settings that a file lists"),
     "launch": Command(
         "agentgauge.cli.launch:main", "run pytest with its benchmark cases on a Ray cluster", knows_tasks=False
     ),

@@ -29,6 +29,7 @@ from agentgauge.pytest_plugin.fixtures import (
 from agentgauge.pytest_plugin.keys import COLLECTION, LOST_OUTPUT, PROBLEM, REFUSED
 from agentgauge.pytest_plugin.options import (
     add_options,
+    add_task_markers,
     add_task_options,
     import_named,
     is_any_given,
@@ -37,7 +38,6 @@ from agentgauge.pytest_plugin.options import (
     only_looks,
     refuse_mistyped,
     refuse_paths_elsewhere,
-    registry_of,
     unknown_options,
 )
 
@@ -95,19 +95,17 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Runs after xdist's hook and before pytest's own, which runs the whole session; in xdist's workers, too."""
     if _is_wanted(config) and not (hasattr(config, "workerinput") or only_looks(config)):
         from agentgauge import sandbox
-        from agentgauge.cli.several_models import run_several_models
         from agentgauge.core.errors import UsageProblem
         from agentgauge.core.files import refusal, require_files
         from agentgauge.pytest_plugin.options import limit_restarts, limit_workers
+        from agentgauge.pytest_plugin.several_models import run_several_models
 
         config.add_cleanup(sandbox.kept())
         try:
             require_files()
             if results := config.getoption("allure_report_dir", None):
                 os.makedirs(results, exist_ok=True)  # noqa: PTH103 - where that fails, allure-pytest has a traceback
-            words, root = config.invocation_params.args, config.rootpath
-            status = run_several_models(config.option, words, root, config.getoption, lambda: registry_of(config))
-            if status is not None:
+            if (status := run_several_models(config)) is not None:
                 return status
         except (UsageProblem, OSError) as problem:
             text = refusal(problem) if isinstance(problem, OSError) else str(problem)
@@ -119,6 +117,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "benchmark_task(name): one case per sample of a benchmark's task")
+    if config.getoption("markers", False):
+        add_task_markers(config)
+        return
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
     if _is_wanted(config) if given is None else "agentgauge_run_dir" in given:
         from agentgauge.pytest_plugin.activation import activate
@@ -162,7 +163,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         activate_late(config)
     if (problem := config.stash.get(PROBLEM, None)) is not None:
         raise problem
-    collection = config.stash.get(COLLECTION, None)
+    collection, collected = config.stash.get(COLLECTION, None), [*items]
     try:
         if collection is not None:
             collection.choose(items)
@@ -170,10 +171,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             yield
         except pytest.UsageError as error:
             if collection is not None and str(error).startswith("Unknown marker"):  # with --strict-markers
-                collection.refuse_mistyped_marker(likeness=0.6)
+                collection.refuse_mistyped_marker(collected, likeness=0.6)
             raise
         if collection is not None and not items:
-            collection.refuse_mistyped_marker()
+            collection.refuse_mistyped_keyword(collected)
+            collection.refuse_mistyped_marker(collected)
         if collection is not None:
             collection.keep_once(items)
             collection.keep_limited(items)

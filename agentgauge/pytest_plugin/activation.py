@@ -21,7 +21,7 @@ from agentgauge.model.shared_json import shared_json
 from agentgauge.pytest_plugin.collection import Collection
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
 from agentgauge.pytest_plugin.keys import COLLECTION, HOOKS, PROBLEM, WORKER
-from agentgauge.pytest_plugin.options import given, only_looks, registry_of
+from agentgauge.pytest_plugin.options import add_task_markers, given, only_looks, registry_of
 from agentgauge.pytest_plugin.own_tests import OwnTests
 from agentgauge.pytest_plugin.run_state import continue_selection, select, selection
 from agentgauge.pytest_plugin.worker import Worker
@@ -148,8 +148,7 @@ def activate(config: pytest.Config) -> None:
         config.add_cleanup(undo)
     sent: dict[str, Any] | None = getattr(config, "workerinput", None)
     try:
-        for task in registry_of(config):
-            config.addinivalue_line("markers", f"{task.name.replace('.', '_')}: the task {task.name}")
+        add_task_markers(config)
         for name, plugin in installed_plugins():
             config.pluginmanager.register(plugin, name)
         config.stash[HOOKS] = Hooks(config.hook)
@@ -173,6 +172,10 @@ def activate(config: pytest.Config) -> None:
             from agentgauge.pytest_plugin.allure import AllureResults
 
             config.pluginmanager.register(AllureResults(Path(results)), "agentgauge-allure-results")
+        if file := config.getoption("benchmark_json", None):
+            from agentgauge.pytest_plugin.case_times import CaseTimes
+
+            config.pluginmanager.register(CaseTimes(config, file), "agentgauge-case-times")
     if sent is not None or not is_distributed(config):
         first = frozenset(Suspects.read(settings.run_dir).names)
         _run_cases(config, settings, _worker_info(sent) if sent else Place(first=first))

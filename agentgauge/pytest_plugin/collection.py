@@ -53,8 +53,7 @@ class Collection:
         self.folder = RunFolder(settings.run_dir)
         self._announced = {task.name: task for task in registry_of(config)}  # in time for the settings
         self._cases: dict[str, Sequence[Planned]] = {}  # by task
-        self._markers: set[str] = set()  # tags that are registered as markers
-        self._unused: set[str] = set()  # markers of ``-m`` that no test has
+        self._markers: set[str] = set()  # keywords that are registered as markers
         self._is_planned = False  # by an earlier run, which is resumed or scored again
         self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
         self._earlier: dict[CaseId, str] | None = None  # what an earlier run planned, once it was looked up
@@ -91,7 +90,6 @@ class Collection:
         """
         self._plan_items(items)
         self._plan_own(items)
-        self._unused = {name for name in self._named_markers() if not any(name in item.keywords for item in items)}
         earlier = self._earlier_plan()
         self._is_planned = bool(earlier)
         _deselect(self.config, items, [not self._is_outside(item, earlier) for item in items])
@@ -170,6 +168,14 @@ class Collection:
             index = Index(self.folder.path, self.folder.path / "planned.json", "", ())
             item.stash[OWN] = Planned(task, index, Row(item.nodeid, tags, 0), 1)
 
+    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
+        """With ``--collect-only -v``, the keywords of each case."""
+        if not (self.config.option.collectonly and self.config.option.verbose > 0):
+            return []
+        cases = [(item.nodeid, case) for item in items if (case := item.stash.get(PLANNED, None))]
+        lines = [f"{node}: {', '.join((case.task.name, *case.row.tags))}" for node, case in cases]
+        return ["keywords, for -k and -m:", *lines] if lines else []
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Write the plan: under xdist the controller collects nothing and reads it there."""
@@ -219,7 +225,7 @@ class Collection:
         return index
 
     def _plan_items(self, items: Iterable[pytest.Item]) -> None:
-        named = self._named_markers()
+        named = _words(self.config.option.markexpr)
         tasks: dict[tuple[pytest.Item | pytest.Collector | None, str | None], Task | None] = {}  # of test functions
         for item in items:
             function = (item.parent, getattr(item, "originalname", None))
@@ -234,26 +240,40 @@ class Collection:
                 continue
             planned = name.case
             item.stash[PLANNED] = planned
-            item.extra_keyword_matches.update(planned.row.tags)
-            for tag in named.intersection(planned.row.tags):  # marks for every tag double the cost of collection
-                if tag not in self._markers:
-                    self._markers.add(tag)
-                    self.config.addinivalue_line("markers", f"{tag}: keyword of a benchmark sample")
-                item.add_marker(tag)
+            keywords = _spellings(task.name, planned.row.tags)
+            item.extra_keyword_matches.update(keywords)
+            for word in named.intersection(keywords):  # marks for every keyword double the cost of collection
+                if word not in self._markers:
+                    self._markers.add(word)
+                    self.config.addinivalue_line("markers", f"{word}: keyword of a benchmark sample")
+                item.add_marker(word)
 
-    def _named_markers(self) -> set[str]:
-        words = re.findall(r"[^\s()]+", self.config.option.markexpr or "")
-        return {word for word in words if word not in ("and", "or", "not")}
+    def refuse_mistyped_marker(self, items: Sequence[pytest.Item], likeness: float = 0.8) -> None:
+        """Raises UsageError if ``-m`` names a marker that none of the collected items has and that resembles one of
+        ours."""
+        unused = {
+            name for name in _words(self.config.option.markexpr) if not any(name in one.keywords for one in items)
+        }
+        self._refuse("-m names the marker", unused, self._keywords(), likeness)
 
-    def refuse_mistyped_marker(self, likeness: float = 0.8) -> None:
-        """Where ``-m`` selects nothing: raises UsageError if it names a marker that no test has and that resembles one
-        of ours.
-        """
+    def refuse_mistyped_keyword(self, items: Sequence[pytest.Item]) -> None:
+        """Likewise for ``-k``, which finds parts of names and ignores case."""
+        unused = {word.lower() for word in _words(self.config.option.keyword)}
+        for item in items if unused else ():
+            names = "\n".join((*item.keywords, *item.listextrakeywords())).lower()
+            unused = {word for word in unused if word not in names}
+        self._refuse("-k names the keyword", unused, {word.lower() for word in self._keywords()}, likeness=0.8)
+
+    def _keywords(self) -> set[str]:
+        """What is known of ours: markers of tasks, and tags of samples."""
         tags = {tag for cases in self._cases.values() for case in cases for tag in case.row.tags}
-        ours = {task.replace(".", "_") for task in self.settings.tasks.names} | tags
-        for name in sorted(self._unused - ours):
-            if meant := did_you_mean(name, sorted(ours), likeness=likeness):
-                raise pytest.UsageError(f"-m names the marker {name!r}, which no test has{meant}")
+        return tags | {task.replace(".", "_") for task in self.settings.tasks.names}
+
+    @staticmethod
+    def _refuse(what: str, unused: set[str], ours: set[str], likeness: float) -> None:
+        for name in sorted(unused):
+            if name not in ours and (meant := did_you_mean(name, sorted(ours), likeness=likeness)):
+                raise pytest.UsageError(f"{what} {name!r}, which no test has{meant}")
 
     def _earlier_plan(self) -> dict[CaseId, str]:
         """The plan of the run that is resumed or scored again; empty for a new run."""
@@ -282,6 +302,18 @@ class Collection:
             return {}
         named = ((position, group_of(item.iter_markers("xdist_group"))) for position, item in enumerate(items))
         return {position: group for position, group in named if group is not None}
+
+
+def _words(expression: str) -> set[str]:
+    """The names in an expression of ``-k`` or ``-m``."""
+    return set(re.findall(r"[^\s()]+", expression)) - {"and", "or", "not"}
+
+
+def _spellings(task: str, tags: Sequence[str]) -> set[str]:
+    """What selects a case beside the marker of its task: hyphens and underscores are alike."""
+    marker = task.replace(".", "_")
+    words = (task, marker, *tags)
+    return {*words, *(word.replace("-", "_") for word in words), *(word.replace("_", "-") for word in words)} - {marker}
 
 
 def _deselect(config: pytest.Config, items: list[pytest.Item], kept: Sequence[bool]) -> None:

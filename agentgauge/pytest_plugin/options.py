@@ -231,6 +231,19 @@ def registry_of(config: pytest.Config) -> Registry:
     return tasks
 
 
+def add_task_markers(config: pytest.Config) -> None:
+    """Register a marker for each benchmark's task, with its title. Raises UsageError."""
+    from agentgauge.core.errors import UsageProblem
+
+    try:
+        tasks = [task for task in registry_of(config) if not task.data.in_run_folder]
+    except UsageProblem as problem:
+        raise pytest.UsageError(str(problem)) from None
+    for task in tasks:
+        marker = task.name.replace(".", "_")
+        config.addinivalue_line("markers", f"{marker}: {task.shown.benchmark}: {task.shown.title} (task {task.name})")
+
+
 def named_files(config: pytest.Config) -> list[Path]:
     """The files of the command line that hold a benchmark."""
     words = dict.fromkeys(word.partition("::")[0] for word in config.known_args_namespace.file_or_dir)
@@ -297,7 +310,9 @@ ASKED = pytest.StashKey[int]()
 
 def limit_workers(config: pytest.Config) -> None:
     """Start no more workers for ``-n N`` than there are processors, where only benchmarks are run: every path of tests
-    lies in the package of an announced benchmark. ``--tx`` is taken as it is."""
+    lies in the package of an announced benchmark. ``--tx`` is taken as it is.
+
+    The options are changed here because xdist asks a hook for ``-n auto`` only."""
     from agentgauge.run.preflight import package_of
     from agentgauge.run.thread_pools import processors
 

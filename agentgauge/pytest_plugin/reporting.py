@@ -37,14 +37,8 @@ def prepare_terminal(config: pytest.Config) -> None:
     with suppress(OSError, AttributeError, ValueError):  # it is no file
         config.stash[_ERRORS] = os.dup(sys.stderr.fileno())
         config.add_cleanup(partial(os.close, config.stash[_ERRORS]))
-    before, file = sys.stdout, cast("TextIO", Printed(output(config, sys.stdout), redact))
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-    if terminal is None:  # pytest makes it next, of this stream
-        sys.stdout = file
-        config.add_cleanup(lambda: setattr(sys, "stdout", before))
-    elif type(terminal) is pytest.TerminalReporter:
-        config.pluginmanager.unregister(terminal)
-        config.pluginmanager.register(pytest.TerminalReporter(config, file), "terminalreporter")
+    config.add_cleanup(partial(setattr, sys, "stdout", sys.stdout))
+    sys.stdout = cast("TextIO", Printed(output(config, sys.stdout), redact))  # pytest makes its reporter next, of this
 
 
 def output(config: pytest.Config, stream: Any) -> Output:
@@ -221,7 +215,8 @@ class Reporting:
             self._counted += 1
 
     def _drop_reports(self, status: str) -> None:
-        """Bound the memory of a long run: the terminal keeps three reports of 1 to 3 KB a case until its end.
+        """Bound the memory of a long run: the terminal keeps three reports of 1 to 3 KB a case until its end, for which
+        pytest has no hook.
 
         The terminal counts the reports of each category. Where it also lists them (``-v``, ``-rp``, ``--durations``)
         all stay; otherwise the first few stay, and the first one stands for each further one.

@@ -220,7 +220,8 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Run the tests of a launch as its cases end. Other runs are left to pytest's own loop."""
+        """Run the tests of a launch as its cases end: for another order than that of the collection, pytest has this
+        hook alone. Other runs are left to its own loop."""
         found_all = not session.testsfailed or session.config.option.continue_on_collection_errors
         if DRIVER not in self.config.stash or not found_all:
             return None
@@ -284,7 +285,8 @@ class Worker:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self) -> Generator[None]:
-        """Drop the reports that the terminal of an xdist worker keeps, because nothing reads them."""
+        """Drop the reports that the terminal of an xdist worker keeps, because nothing reads them. No hook of pytest or
+        xdist keeps it from that."""
         yield
         terminal: Any = self.config.pluginmanager.get_plugin("terminalreporter")
         if self.worker.dist != "no" and terminal is not None:

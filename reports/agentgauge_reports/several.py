@@ -10,6 +10,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.run.progress import short_count
+from agentgauge.run.several.members import Reports
 from agentgauge.store import RunFolder
 from agentgauge_reports.comparison import LETTERS, comparison
 from agentgauge_reports.figures import Headline, headline
@@ -27,6 +28,7 @@ from agentgauge_reports.leaderboard import (
 from agentgauge_reports.notices import cut_replies, endpoint_doubts, estimated_tokens, limit_of, named
 from agentgauge_reports.terminal import uncounted
 from agentgauge_reports.text import WIDTH, aligned, dollars, fill, markdown
+from agentgauge_reports.view.live import LiveRun
 
 Summaries = Mapping[str, Mapping[str, Any]]
 """Name of a run → its summary."""
@@ -219,3 +221,6 @@ def _summaries(parent: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def _gates(run: Path) -> list[dict[str, Any]]:
     return list(RunFolder(run).read_json("run.json").get("gates", ()))
+
+
+REPORTS = Reports(LiveRun, tasks_of, end_of)

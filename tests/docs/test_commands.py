@@ -41,7 +41,7 @@ print(json.dumps([unknown(words) for words in json.load(sys.stdin)]))
 """
 """Prints for each command line on standard input what pytest, with all plugins, does not understand of it."""
 
-ELSEWHERE = ("--benchmark-only", "--figures", "--user-model")
+ELSEWHERE = ("--benchmark-only", "--benchmark-json", "--figures", "--user-model")
 """Options of pytest-benchmark, of ``benchmarks/conftest.py`` and of an example."""
 
 FRAGMENTS = {

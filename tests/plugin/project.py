@@ -33,7 +33,7 @@ PYTEST = (
     *(word for name in ("cacheprovider", "anyio", "hypothesispytest", "benchmark") for word in ("-p", f"no:{name}")),
 )
 """Without traces in the folder (cacheprovider), the plugin that our own settings leave out too (anyio), and those that
-only who works on this project has (hypothesis, pytest-benchmark). The latter three take 0.2 s to load."""
+these tests do not need (hypothesis, pytest-benchmark). The latter three take 0.2 s to load."""
 
 
 @cache

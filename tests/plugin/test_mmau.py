@@ -87,6 +87,13 @@ def test_a_capability_with_missing_tasks_has_no_value(tmp_path):
     assert "| capabilities: planning | – | dag_planning, contest_planner, math_planner |" in listed
 
 
+@pytest.mark.parametrize("keyword", ["planner-shift", "planner_shift"])
+def test_what_the_tested_model_does_is_a_keyword(tmp_path, keyword):
+    listed = run_mmau("--model", "oracle", "--data", data(tmp_path), "--co", "-q", "-k", keyword, cwd=tmp_path).output
+    functions = {line.partition("[")[0].rpartition("/")[2] for line in listed.splitlines() if "[" in line}
+    assert functions == {"test_contests.py::test_planner", "test_mathematics.py::test_planner"}
+
+
 def test_who_plans_and_who_solves(tmp_path):
     """Two scripted models: the tested one's plan reaches the solver, and only the solver's programs are run."""
     tested = script(tmp_path / "tested.json", rest=["Plan of the tested model."])

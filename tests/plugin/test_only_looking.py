@@ -67,6 +67,30 @@ def test_what_is_set_up_and_looked_at(project: Project) -> None:
     assert json.loads((project.path / "shown/summary.json").read_text())["tasks"]["toy.say"]["passed"] == 3
 
 
+@pytest.mark.parametrize("data", ["toy", "nowhere"])
+def test_the_tasks_are_markers(project: Project, data: str) -> None:
+    listed = project.run("--markers", data=data).output
+    assert "@pytest.mark.toy_say: Toy: say it (task toy.say)" in listed
+    assert "@pytest.mark.wild: WildToolBench: tasks (task wild)" in listed
+    assert "@pytest.mark.tests" not in listed
+
+
+def test_the_keywords_of_a_case_are_listed(project: Project) -> None:
+    listed = project.run("--collect-only", "-v", *KEYLESS).output
+    assert "test_toy.py::test_say[s1]: toy.say, odd\n" in listed
+    assert "toy.say, odd" not in project.run("--collect-only", *KEYLESS).output
+
+
+@pytest.mark.parametrize("option", ["-k", "-m"])
+@pytest.mark.parametrize("word", ["no-gold", "no_gold", "toy-say", "toy_say", "toy.say"])
+def test_hyphens_and_underscores_are_alike(project: Project, option: str, word: str) -> None:
+    project.add_to_conftest(
+        "import tests.plugin.toy as t\nt.describe = lambda entry: (entry.value['id'], ['no-gold'])\n"
+    )
+    listed = project.run("--collect-only", "-q", *KEYLESS, option, word).output
+    assert "3/5 tests collected" in listed, listed
+
+
 def test_an_unknown_model_is_still_refused(project: Project) -> None:
     result = project.run("--co", "--model=gtp-4o")
     assert result.status == 4 and "did you mean gpt-4o" in result.output

@@ -90,6 +90,20 @@ def test_a_mistyped_marker_is_named_and_leaves_no_folder(project, model, workers
     assert not (project.path / "run").exists()
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_mistyped_keyword_is_named_and_leaves_no_folder(project, model, workers):
+    result = project.run(*model, "-k", "Eveen", "--run-dir", "run", *workers)
+    assert result.status == 4, result.output
+    assert "-k names the keyword 'eveen', which no test has (did you mean even?)" in result.output
+    assert not (project.path / "run").exists()
+
+
+@pytest.mark.parametrize(("words", "status"), [("s1 and odd and even", 5), ("unlike", 5), ("even or eveen", 0)])
+def test_a_keyword_that_is_no_mistake_is_pytests_matter(project, model, words, status):
+    result = project.run(*model, "--collect-only", "-k", words)
+    assert result.status == status and "did you mean" not in result.output, result.output
+
+
 def test_a_marker_that_no_test_has_may_be_excluded(project, model):
     result = project.run(*model, "-m", "not toy_sy", "--run-dir", "run")
     assert result.status == 0 and "6/6" in result.output, result.output

@@ -17,7 +17,7 @@ _REFUSED = {
 }
 
 _FOLDERS = ("--alluredir", "--basetemp")
-_FILES = ("--junitxml", "--junit-xml", "--html", "--report-log", "--log-file")
+_FILES = ("--junitxml", "--junit-xml", "--html", "--report-log", "--log-file", "--benchmark-json")
 """Options of pytest and its plugins that name what a run writes: each run gets a folder of its own there."""
 
 

@@ -1,40 +1,26 @@
-"""Several runs from one command: a sweep's combinations, or the models of a command line; the tasks that they need."""
+"""Runs the members of a folder, each in a process of its own, and shows their end: for pytest with several ``--model``,
+and for ``agentgauge sweep``."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO, cast
-
-from agentgauge_reports import several as reports
-from agentgauge_reports.text import aligned
-from agentgauge_reports.view.live import LiveRun
+from typing import NamedTuple, TextIO, cast
 
 from agentgauge.core.announcement import import_file
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import advice
-from agentgauge.core.processes import CommandParser, Output, lost_output
+from agentgauge.core.processes import Output, lost_output
 from agentgauge.core.redaction import register_environment
 from agentgauge.core.registry import Registry, tasks_of
 from agentgauge.run.gates import Budget, parse_budget
+from agentgauge.run.progress import Live
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
-from agentgauge.run.several.matrix import read_sweep
-from agentgauge.run.several.parent import (
-    LOGS,
-    RunGroup,
-    is_begun,
-    is_finished,
-    is_parent,
-    read,
-    refuse_taken,
-    without_secrets,
-    write,
-)
+from agentgauge.run.several.parent import LOGS, RunGroup, write
 from agentgauge.run.several.plan import launches
 from agentgauge.run.several.screen import Screen
 from agentgauge.store.folder_lock import FolderLock
@@ -72,16 +58,26 @@ def _files(words: Iterable[str], root: Path) -> Iterator[Path]:
             yield file
 
 
-# -- Several runs with one command: of pytest with several ``--model``, or of ``agentgauge sweep``.
+# -- Several runs with one command.
 
 
 LOST = 1
 """Exit status where not all of the output could be written, and nothing else is amiss."""
 
 
+class Reports(NamedTuple):
+    """What shows several runs: ``agentgauge_reports.several.REPORTS``."""
+
+    live: Callable[[Path], Live]  # the state of the run in a folder
+    tasks_of: Callable[[Path, Sequence[str]], Collection[str]]  # ``(parent, names)``: the tasks of these runs
+    end_of: Callable[[Path, Sequence[str], Registry, int], Iterable[str]]
+    """``(parent, names, tasks, width)``: writes comparison and leaderboard, and returns the lines of the table."""
+
+
 def run_members(
     parent: Path,
     group: RunGroup,
+    reports: Reports,
     *,
     tasks: Registry,
     stored: RunGroup | None,
@@ -101,19 +97,25 @@ def run_members(
     limit = parse_budget(budget) if budget else None
     if group.in_flight is not None and group.in_flight < 1:
         raise UsageProblem(f"--in-flight {group.in_flight} is too small; give an integer from 1")
-    todo = launches(parent, group, config, limit, LiveRun, again=again)
+    todo = launches(parent, group, config, limit, reports.live, again=again)
     try:
         with FolderLock(parent):
             if stored:
                 write(parent, stored)
-            return _run(parent, group, tasks, todo, limit, root)
+            return _run(parent, group, reports, tasks, todo, limit, root)
     except OSError as error:
         what = f"{error.filename or parent} cannot be written ({error.strerror})"
         raise UsageProblem(f"{what}; {advice(error) or 'check the folder'}, or name another folder") from None
 
 
 def _run(
-    parent: Path, group: RunGroup, tasks: Registry, todo: Sequence[Launch], budget: Budget | None, root: Path
+    parent: Path,
+    group: RunGroup,
+    reports: Reports,
+    tasks: Registry,
+    todo: Sequence[Launch],
+    budget: Budget | None,
+    root: Path,
 ) -> int:
     """Raises OSError."""
 
@@ -158,43 +160,3 @@ def _refusal(log: Path) -> str:
     """Why pytest refused to run, as it printed at last; empty where it printed no reason."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     return next((line for line in reversed(lines) if line.startswith("ERROR: ") or ": error: " in line), "")
-
-
-# -- ``agentgauge sweep``: every combination of models and settings that a file lists, as runs that can be compared.
-
-
-def sweep(argv: Sequence[str], tasks: Registry) -> int:
-    parser = CommandParser(
-        prog="agentgauge sweep",
-        description="Run every combination of the models, dialects, temperatures, token limits and attempts that a TOML"
-        " file lists: one run for each, some side by side, one comparison and one leaderboard at the end. The same"
-        " command again goes on: finished runs are kept.",
-        epilog="example: agentgauge sweep examples/sweep.toml --dry-run",
-    )
-    parser.add_argument("file", type=Path, metavar="FILE", help="TOML file with a list of models")
-    parser.add_argument("--dry-run", action="store_true", help="list the runs and start none")
-    options = parser.parse_args(argv)
-    found = read_sweep(options.file)
-    parent, group = Path(found.folder), found.runs()
-    known = RunGroup(())
-    if is_parent(parent):
-        known = read(parent)
-    else:
-        refuse_taken(parent)
-    earlier = {member.name: member for member in known.members if is_begun(parent / member.name)}
-    for member in group.members:
-        if earlier.pop(member.name, kept := without_secrets(member)) != kept:
-            raise UsageProblem(
-                f"{parent} has a run {member.name} with other settings than {options.file}; give the file another"
-                " folder, or restore its settings"
-            )
-    if options.dry_run:
-        rows = [(member.name, _state(parent, member.name), " ".join(member.words)) for member in group.members]
-        print("\n".join(aligned(rows, left=(0, 1, 2))))
-        return 0
-    stored = replace(group, members=(*group.members, *earlier.values()), finished=known.finished)
-    return run_members(parent, group, tasks=tasks, stored=stored, budget=found.budget, root=Path.cwd())
-
-
-def _state(parent: Path, name: str) -> str:
-    return "finished" if is_finished(parent, name) else "goes on" if is_begun(parent / name) else "new"

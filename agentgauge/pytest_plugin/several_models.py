@@ -1,0 +1,69 @@
+"""pytest with several ``--model``: its process starts one pytest for each of them.
+
+Imports nothing heavy, because each run of pytest asks whether there are several.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.pytest_plugin.options import registry_of
+from agentgauge.run.launch_settings import LAUNCH
+from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX, destination
+from agentgauge.run.several.command_line import CommandLine, read_command_line, with_options
+from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken
+from agentgauge.store.folder import new_folder
+
+
+def run_several_models(config: pytest.Config) -> int | None:
+    """Run the models of the command line. Returns the worst exit status; None where one run is asked for. Raises
+    UsageProblem."""
+    option, root = config.option, config.rootpath
+    ours = {name: getattr(option, destination(name)) for name in OPTIONS}
+    models, resumed = ours["--model"] or [], Path(ours["--resume"] or "")
+    if not (len(models) > 1 or is_parent(resumed)):
+        return None
+    # a name may be that of another plugin's option
+    names = [name for name, value in ours.items() if config.getoption(name, None) == value]
+    line = read_command_line(config.invocation_params.args, names)
+    models = line.models or models  # those of the command line, where it has any, and not of the project's settings
+    resumes = bool(line.resume) and is_parent(resumed)
+    if len(models) < 2 and not resumes:
+        return None
+    line.check({name for name, value in ours.items() if value is not None})
+    if LAUNCH in os.environ:
+        raise UsageProblem("agentgauge launch runs one model; start it once for each")
+    from agentgauge_reports.several import REPORTS
+
+    from agentgauge.run.several.members import run_members
+
+    if line.resume:
+        if line.models or line.run_dir or not resumes:
+            raise UsageProblem(
+                f"--resume={line.resume} goes on with the models of that folder; leave --model and --run-dir out"
+            )
+        parent, group, stored = resumed, _resumed(resumed, line), None
+    else:
+        parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
+        refuse_taken(parent)
+        url = () if line.model_url or not ours["--model-url"] else (f"{PREFIX}model-url={ours['--model-url']}",)
+        members = tuple(map(Member, named(models), models, repeat((*url, *line.words))))
+        in_flight = ours["--in-flight"]
+        group = stored = RunGroup(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
+    # a run that has ended has not been held against a gate that is given now
+    again = stored is None and any(word.startswith(("--gate", f"{PREFIX}gate")) for word in line.words)
+    tasks, budget = registry_of(config), ours["--budget"]
+    return run_members(parent, group, REPORTS, tasks=tasks, stored=stored, budget=budget, root=root, again=again)
+
+
+def _resumed(parent: Path, line: CommandLine) -> RunGroup:
+    """The runs of the folder, with what the command line says beside it. Raises UsageProblem."""
+    group = read(parent)
+    members = tuple(replace(one, words=with_options(one.words, line.words)) for one in group.members)
+    return replace(group, members=members, in_flight=int(line.in_flight) if line.in_flight else group.in_flight)
