@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.options import OPTIONS, destination, prefixed
 from agentgauge.run.launch_settings import LAUNCH
-from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX, destination
 from agentgauge.run.several.command_line import CommandLine, read_command_line, with_options
-from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken
+from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken, totals
 from agentgauge.store.folder import new_folder
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def run_several_models(
         return None
     line = read_command_line(words, [name for name, value in ours.items() if look_up(name, None) == value])
     models = line.models or models
-    resumes = bool(line.resume) and is_parent(resumed)
+    folder = line.taken.get("--resume")
+    resumes = bool(folder) and is_parent(resumed)
     if len(models) < 2 and not resumes:
         return None
     line.check({name for name, value in ours.items() if value is not None})
@@ -52,21 +53,22 @@ def run_several_models(
         raise UsageProblem("agentgauge launch runs one model; start it once for each")
     from agentgauge.cli.several import run_members
 
-    if line.resume:
-        if line.models or line.run_dir or not resumes:
+    if folder:
+        if line.models or "--run-dir" in line.taken or not resumes:
             raise UsageProblem(
-                f"--resume={line.resume} goes on with the models of that folder; leave --model and --run-dir out"
+                f"--resume={folder} goes on with the models of that folder; leave --model and --run-dir out"
             )
         group = _resumed(resumed, line)
         # a run that has ended has not been held against a gate that is given now
-        gated = any(word.startswith(("--gate", f"{PREFIX}gate")) for word in line.words)
+        gated = any(word.startswith(("--gate", prefixed("--gate"))) for word in line.words)
         return run_members(resumed, group, tasks=known(), stored=None, budget=ours["--budget"], root=root, again=gated)
     parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
     refuse_taken(parent)
-    from_settings = () if line.model_url or not ours["--model-url"] else (f"{PREFIX}model-url={ours['--model-url']}",)
+    from_settings = (
+        () if line.model_url or not ours["--model-url"] else (f"{prefixed('--model-url')}={ours['--model-url']}",)
+    )
     members = tuple(map(Member, named(models), models, repeat((*from_settings, *line.words))))
-    in_flight = ours["--in-flight"]
-    group = RunGroup(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
+    group = RunGroup(members, totals({option.key: ours[name] for name, option in OPTIONS.items()}))
     return run_members(parent, group, tasks=known(), stored=group, budget=ours["--budget"], root=root)
 
 
@@ -74,4 +76,5 @@ def _resumed(parent: Path, line: CommandLine) -> RunGroup:
     """The runs of the folder, with what the command line says beside it. Raises UsageProblem."""
     group = read(parent)
     members = tuple(replace(one, words=with_options(one.words, line.words)) for one in group.members)
-    return replace(group, members=members, in_flight=int(line.in_flight) if line.in_flight else group.in_flight)
+    given = {name: int(line.taken[name]) for name in group.totals if name in line.taken}
+    return replace(group, members=members, totals={**group.totals, **given})

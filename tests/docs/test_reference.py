@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentgauge.core.options import OPTIONS
 from agentgauge_reports.formats import FORMATS
 from agentgauge_reports.rows import CallResult, MetricResult, SampleResult
 
@@ -22,7 +23,6 @@ from agentgauge.agent.dialects.registry import OURS
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.core.task_options import TaskOption
-from agentgauge.run.options import OPTIONS
 from bench_gta.atomic.fixes import Fix
 from bench_gta.similarity import BACKENDS
 from bench_mmau.fixes import Fixes as MmauFixes
