@@ -29,7 +29,7 @@ RESUMED = frozenset({"resume"})
 EARLIER = frozenset({"resume", "rescore", "replay"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Option:
     """An option of every run."""
 
@@ -123,7 +123,7 @@ _REPLAYED = "a replayed run calls no model"
 _ONE_CASSETTE = "a cassette holds the exchanges of one run; {} each model by itself"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class RunOptions:
     """The value of each option in a run, in the order of ``--help``. None: it has none, such as no limit."""
 
