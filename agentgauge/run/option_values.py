@@ -7,16 +7,13 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.options import EARLIER, LAUNCH, OPTIONS, VALUE, Option, prefixed, written
+from agentgauge.core.options import EARLIER, LAUNCH, OPTIONS, VALUE, Option, RunOptions, prefixed, written
 from agentgauge.core.processes import checked_address
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.text import cut
-
-if TYPE_CHECKING:
-    from agentgauge.run.settings import Settings
 
 
 def refuse_together(given: Namespace, *, launched: bool) -> None:
@@ -71,33 +68,33 @@ def checked(option: Option, value: Any) -> Any:
     return resolve_name(option.reader)(value) if option.reader else value
 
 
-def stored_values(settings: Settings, way: str) -> dict[str, Any]:
+def stored_values(options: RunOptions, way: str) -> dict[str, Any]:
     """What a run stores of its options for one that starts from it. ``way``: the key of the option that it is then
     started with."""
     kept = [option for option in OPTIONS.values() if option.stored and way in option.kept]
-    return {option.stored: _plain(getattr(settings, option.attribute)) for option in kept}
+    return {option.stored: _plain(getattr(options, option.attribute)) for option in kept}
 
 
 def _plain(value: Any) -> Any:
     """For JSON, without logins in addresses."""
     if isinstance(value, tuple):
         return [str(each) for each in value]
-    return without_logins(value) if isinstance(value, str) else value
+    return without_logins(str(value)) if isinstance(value, str | Path) else value
 
 
-def fingerprinted_values(settings: Settings) -> dict[str, Any]:
+def fingerprinted_values(options: RunOptions) -> dict[str, Any]:
     """The options whose values are parts of the fingerprint of a case. One without a value is left out, so that a new
     option whose default is None leaves the fingerprints of earlier runs as they are."""
     mine = [option for option in OPTIONS.values() if option.fingerprint == VALUE]
-    values = {option.key: getattr(settings, option.attribute) for option in mine}
+    values = {option.key: getattr(options, option.attribute) for option in mine}
     return {key: value for key, value in values.items() if value is not None}
 
 
-def shard_words(settings: Settings) -> list[str]:
+def shard_words(options: RunOptions) -> list[str]:
     """The options of a shard's pytest. Raises UsageProblem for a login in an address, which is sent to no node."""
     words = []
     for option in OPTIONS.values():
-        value = getattr(settings, option.attribute) if option.to_shards else None
+        value = getattr(options, option.attribute) if option.to_shards else None
         if value is None or value is False:
             continue
         name = prefixed(option.name)
@@ -110,10 +107,10 @@ def shard_words(settings: Settings) -> list[str]:
     return words
 
 
-def divided_words(settings: Settings, part: Callable[[int], int]) -> list[str]:
+def divided_words(options: RunOptions, part: Callable[[int], int]) -> list[str]:
     """The options of a shard's pytest that are its part of a total of the run."""
     divided = [option for option in OPTIONS.values() if option.divided]
-    return [f"{prefixed(option.name)}={part(getattr(settings, option.attribute))}" for option in divided]
+    return [f"{prefixed(option.name)}={part(getattr(options, option.attribute))}" for option in divided]
 
 
 # -- Readers that the table names.
