@@ -64,9 +64,8 @@ def run_several_models(
         return run_members(resumed, group, tasks=known(), stored=None, budget=ours["--budget"], root=root, again=gated)
     parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
     refuse_taken(parent)
-    from_settings = (
-        () if line.model_url or not ours["--model-url"] else (f"{prefixed('--model-url')}={ours['--model-url']}",)
-    )
+    url = None if line.model_url else ours["--model-url"]  # that of the line is among its words
+    from_settings = (f"{prefixed('--model-url')}={url}",) if url else ()
     members = tuple(map(Member, named(models), models, repeat((*from_settings, *line.words))))
     group = RunGroup(members, totals({option.key: ours[name] for name, option in OPTIONS.items()}))
     return run_members(parent, group, tasks=known(), stored=group, budget=ours["--budget"], root=root)

@@ -114,7 +114,9 @@ def described(metavar: str | None, text: str, **more: Any) -> dict[str, Any]:
     return {"help": text, **({"metavar": metavar} if metavar else {"action": "store_true"}), **more}
 
 
-def _option(name: str, metavar: str, help: str, *, owner: str, **more: Any) -> Any:
+def _option(form: str, help: str, *, owner: str, **more: Any) -> Any:
+    """A field. ``form``: "--in-flight=N"."""
+    name, _, metavar = form.partition("=")
     return field(metadata={"option": Option(name=name, metavar=metavar, help=help, owner=owner, **more)})
 
 
@@ -128,8 +130,7 @@ class RunOptions:
     """The value of each option in a run, in the order of ``--help``. None: it has none, such as no limit."""
 
     model: Any = _option(
-        "--model",
-        "NAME",
+        "--model=NAME",
         "model to test: gpt-4o, provider/model, a [models.NAME] table of agentgauge.toml, or an embedded one: oracle,"
         " baseline, scripted:FILE; may repeat: then each model has a run of its own, side by side",
         owner="agentgauge.model.presets",
@@ -140,8 +141,7 @@ class RunOptions:
         to_models=False,
     )
     temperature: float | None = _option(
-        "--temperature",
-        "T",
+        "--temperature=T",
         "sampling temperature of the tested model",
         owner="agentgauge.model.wire",
         kind=float,
@@ -153,8 +153,7 @@ class RunOptions:
         to_shards=True,
     )
     max_tokens: int | None = _option(
-        "--max-tokens",
-        "N",
+        "--max-tokens=N",
         "most tokens of a reply of the tested model",
         owner="agentgauge.model.wire",
         kind=int,
@@ -165,8 +164,7 @@ class RunOptions:
         to_shards=True,
     )
     model_url: str | None = _option(
-        "--model-url",
-        "URL",
+        "--model-url=URL",
         "any OpenAI-compatible endpoint; of several models, their gateway",
         owner="agentgauge.model.presets",
         usual="the provider's",
@@ -175,8 +173,7 @@ class RunOptions:
         to_shards=True,
     )
     agent: Any = _option(
-        "--agent",
-        "COMMAND",
+        "--agent=COMMAND",
         "test an agent program in the model's place, or the function of an entry point of agentgauge.agents; --model"
         " then names the model that the agent may ask",
         owner="agentgauge.run.external_agent",
@@ -186,8 +183,7 @@ class RunOptions:
         excludes={"batch": "an agent would wait up to a day for each reply", LAUNCH: "agents run on this machine"},
     )
     dialect: str = _option(
-        "--dialect",
-        "NAME",
+        "--dialect=NAME",
         "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
         " as qwen; docs/dialects.md lists them",
         owner="agentgauge.agent.dialects",
@@ -199,8 +195,7 @@ class RunOptions:
         to_shards=True,
     )
     data: str = _option(
-        "--data",
-        "auto|mini|DIR",
+        "--data=auto|mini|DIR",
         "auto: official data if present, else bundled; mini: bundled; or a folder",
         owner="agentgauge.data.find",
         default="auto",
@@ -209,8 +204,7 @@ class RunOptions:
         fingerprint="data",
     )
     attempts: int = _option(
-        "--attempts",
-        "K",
+        "--attempts=K",
         "independent attempts per sample, each with its own seed",
         owner="agentgauge.run.planned",
         kind=int,
@@ -222,8 +216,7 @@ class RunOptions:
         to_shards=True,
     )
     limit: int | None = _option(
-        "--limit",
-        "N",
+        "--limit=N",
         "at most N of the selected samples per task, in whole groups such as sessions, the same ones every time, with"
         " the shares of the task's labels",
         owner="agentgauge.run.limit",
@@ -231,16 +224,14 @@ class RunOptions:
         usual="all",
     )
     shard: Any = _option(
-        "--shard",
-        "K/N",
+        "--shard=K/N",
         "run the K-th of N parts of the selected tests; agentgauge merge puts the parts together",
         owner="agentgauge.run.shards",
         usual="all",
         kept=RESUMED,
     )
     slots: int = _option(
-        "--in-flight",
-        "N",
+        "--in-flight=N",
         "limit of concurrent cases, and of concurrent requests to a model, over all workers",
         owner="agentgauge.run.coordination.slots",
         kind=int,
@@ -254,7 +245,6 @@ class RunOptions:
     )
     batch: bool = _option(
         "--batch",
-        "",
         "send requests in batches, for half the price and answers within a day",
         owner="agentgauge.model.batch",
         kind=bool,
@@ -269,8 +259,7 @@ class RunOptions:
         },
     )
     tool_server: str | None = _option(
-        "--tool-server",
-        "URL",
+        "--tool-server=URL",
         "an AgentLego-compatible tool server",
         owner="agentgauge.run.run_services",
         reader="agentgauge.run.option_values:server_address",
@@ -280,8 +269,7 @@ class RunOptions:
         to_shards=True,
     )
     run_dir: Path = _option(
-        "--run-dir",
-        "DIR",
+        "--run-dir=DIR",
         "folder to write this run to, or the runs of several models",
         owner="agentgauge.run.run_folder",
         kind=Path,
@@ -289,8 +277,7 @@ class RunOptions:
         to_models=False,
     )
     resume: Path | None = _option(
-        "--resume",
-        "DIR",
+        "--resume=DIR",
         "continue a run: finished cases are kept, broken and missing ones run again",
         owner="agentgauge.run.run_folder",
         kind=Path,
@@ -302,8 +289,7 @@ class RunOptions:
         },
     )
     rescore: Path | None = _option(
-        "--rescore",
-        "DIR",
+        "--rescore=DIR",
         "score the stored transcripts of a run again, without a model",
         owner="agentgauge.run.solve",
         kind=Path,
@@ -322,8 +308,7 @@ class RunOptions:
         },
     )
     record: Path | None = _option(
-        "--record",
-        "FILE",
+        "--record=FILE",
         "write every model and tool exchange to a cassette",
         owner="agentgauge.replies.recording",
         kind=Path,
@@ -334,8 +319,7 @@ class RunOptions:
         },
     )
     replay: Path | None = _option(
-        "--replay",
-        "FILE",
+        "--replay=FILE",
         "answer from a cassette; an exchange that the cassette lacks is an error, never a live call",
         owner="agentgauge.replies.recording",
         kind=Path,
@@ -348,8 +332,7 @@ class RunOptions:
         },
     )
     cache: Path | None = _option(
-        "--cache",
-        "DIR",
+        "--cache=DIR",
         "folder of replies of models, and of results of deterministic tools, that runs share: the same request is not"
         " paid twice",
         owner="agentgauge.replies.cache",
@@ -362,8 +345,7 @@ class RunOptions:
         },
     )
     prompts: Path | None = _option(
-        "--prompts",
-        "DIR",
+        "--prompts=DIR",
         "folder of texts that replace AgentGauge's own prompts, such as a judge's",
         owner="agentgauge.core.task",
         reader="agentgauge.run.option_values:folder_of_texts",
@@ -373,7 +355,6 @@ class RunOptions:
     )
     allow_unsafe_code: bool = _option(
         "--allow-unsafe-code",
-        "",
         "run code that a model wrote even where this machine cannot confine it",
         owner="agentgauge.sandbox",
         kind=bool,
@@ -382,8 +363,7 @@ class RunOptions:
         to_shards=True,
     )
     budget: Any = _option(
-        "--budget",
-        "AMOUNT",
+        "--budget=AMOUNT",
         "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min",
         owner="agentgauge.run.costs",
         reader="agentgauge.run.gates:parse_budget",
@@ -391,8 +371,7 @@ class RunOptions:
         to_models=False,
     )
     gates: Any = _option(
-        "--gate",
-        "EXPR",
+        "--gate=EXPR",
         "fail the run unless the condition holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression"
         " against RUN'; may repeat",
         owner="agentgauge.run.gates",
@@ -402,8 +381,7 @@ class RunOptions:
         stored="gates",
     )
     scoring: str = _option(
-        "--scoring",
-        "parity|strict",
+        "--scoring=parity|strict",
         "parity reproduces the published evaluators, quirks included; strict applies the documented fixes",
         owner="agentgauge.run.solve",
         accepted=("parity", "strict"),
@@ -420,3 +398,5 @@ OPTIONS: Mapping[str, Option] = {
     one.metadata["option"].name: replace(one.metadata["option"], attribute=one.name) for one in fields(RunOptions)
 }
 """The options of every run by their names."""
+
+DIVIDED = [option for option in OPTIONS.values() if option.divided]

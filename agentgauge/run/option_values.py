@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.options import EARLIER, LAUNCH, OPTIONS, VALUE, Option, RunOptions, prefixed, written
+from agentgauge.core.options import DIVIDED, EARLIER, LAUNCH, OPTIONS, VALUE, Option, RunOptions, prefixed, written
 from agentgauge.core.processes import checked_address
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.text import cut
@@ -109,8 +109,7 @@ def shard_words(options: RunOptions) -> list[str]:
 
 def divided_words(options: RunOptions, part: Callable[[int], int]) -> list[str]:
     """The options of a shard's pytest that are its part of a total of the run."""
-    divided = [option for option in OPTIONS.values() if option.divided]
-    return [f"{prefixed(option.name)}={part(getattr(options, option.attribute))}" for option in divided]
+    return [f"{prefixed(option.name)}={part(getattr(options, option.attribute))}" for option in DIVIDED]
 
 
 # -- Readers that the table names.

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.options import OPTIONS, prefixed
+from agentgauge.core.options import DIVIDED, OPTIONS, prefixed
 from agentgauge.core.text import read_toml
 from agentgauge.run.several.command_line import read_command_line
-from agentgauge.run.several.parent import DIVIDED, Member, RunGroup, named, totals
+from agentgauge.run.several.parent import Member, RunGroup, named, totals
 
 _LISTS: Mapping[str, tuple[type, ...]] = {
     "models": (str,),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.options import OPTIONS
+from agentgauge.core.options import DIVIDED, OPTIONS
 from agentgauge.core.redaction import without_logins
 from agentgauge.run.several.command_line import read_command_line
 from agentgauge.store import RunFolder
@@ -43,9 +43,6 @@ class RunGroup:
     totals: Mapping[str, int] = field(default_factory=dict)  # option of which members at one provider get parts → total
     side_by_side: int | None = None  # runs at a time; None: all
     finished: tuple[str, ...] = ()  # members that have ended with exit status 0
-
-
-DIVIDED = [option for option in OPTIONS.values() if option.divided]
 
 
 def totals(values: Mapping[str, Any]) -> dict[str, int]:
