@@ -190,9 +190,7 @@ class Collection:
         me, queues = self.worker.number, [items]
         if self.worker.count > 1:
             nodes = [item.nodeid for item in items]
-            positions = partition(
-                nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.in_flight
-            )
+            positions = partition(nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.slots)
             queues = [[items[position] for position in queue] for queue in positions]
         users = [one for one, queue in enumerate(queues) if one == me or any(map(case_of, queue))]
         return queues[me], users

@@ -25,7 +25,7 @@ from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_state import SELECTION, RunState
 from agentgauge.run.coordination.stopping import Interrupts, RunningFile, RunningWork
-from agentgauge.run.crashes import GUILTY, Suspects, in_flight, store_crash
+from agentgauge.run.crashes import GUILTY, Suspects, store_crash, unended
 from agentgauge.run.preflight import load_early, vision_lines
 from agentgauge.run.run import Run
 from agentgauge.run.run_services import stop_services
@@ -117,7 +117,7 @@ class Controller:
             RunningFile(self.folder.path, self._numbers[worker]).write(RunningWork())
         if error and error != KEYBOARD_INTERRUPT and self.state.progress is not None:
             plan, lines = self.folder.plan(), self.folder.lines()
-            running = [found.case for found in in_flight(self.folder.path, worker)]
+            running = [found.case for found in unended(self.folder.path, worker)]
             finished = {case for case in running if case in lines and lines[case].finished}
             self._running_at_death[worker] = [plan[case] for case in running if case in plan and case not in finished]
 
@@ -129,7 +129,7 @@ class Controller:
 
         others = config.pluginmanager.subset_hook_caller("pytest_xdist_make_scheduler", [self])
         self._scheduling = Scheduling(
-            ShardScheduling(config, log, self._groups, self.settings.in_flight, lambda: self._suspects.names),
+            ShardScheduling(config, log, self._groups, self.settings.slots, lambda: self._suspects.names),
             has_cases=lambda: bool(self.run.benchmark_cases),
             xdists_own=partial(others, config=config, log=log),
         )

@@ -237,7 +237,7 @@ def model_endpoint(request: pytest.FixtureRequest, agentgauge_cases: Callable[[]
 
     settings: Settings = request.config.stash[WORKER].settings
     cases = agentgauge_cases()
-    return cases.run(serve(cases, settings.model.name, settings.in_flight))
+    return cases.run(serve(cases, settings.model.name, settings.slots))
 
 
 @pytest.fixture(scope="session")

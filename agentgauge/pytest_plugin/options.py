@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentgauge.core.options import OPTIONS, described, destination, prefixed
 from agentgauge.pytest_plugin.keys import REGISTRY
-from agentgauge.run.options import OPTIONS, PREFIX, described, destination
 
 if TYPE_CHECKING:
     from agentgauge.core.registry import Registry
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 SHORT_NAMES = "agentgauge_short_options"
 """The setting of pytest's configuration file that switches ``--model`` and the other short names off."""
 
-
-_PATHS = ("--data", "--run-dir", "--resume", "--rescore", "--record", "--replay", "--cache", "--prompts")
-"""Options whose value may be an existing path."""
 
 _PROJECT_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
@@ -56,7 +53,7 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
     )
     taken = _taken(parser, OPTIONS) if wanted else frozenset(OPTIONS)
     for name, option in OPTIONS.items():
-        _add(group, name, option, is_taken=name in taken)
+        _add(group, name, option.arguments(), is_taken=name in taken)
 
 
 def add_task_options(config: pytest.Config, parser: pytest.Parser) -> None:
@@ -82,7 +79,7 @@ def _task_options(config: pytest.Config) -> dict[str, TaskOption]:
 
 def _add(group: pytest.OptionGroup, name: str, option: Mapping[str, Any], *, is_taken: bool) -> None:
     shown = option if is_taken else {**option, "help": argparse.SUPPRESS}
-    group.addoption(PREFIX + name.removeprefix("--"), dest=destination(name), **shown)
+    group.addoption(prefixed(name), dest=destination(name), **shown)
     if not is_taken:
         group.addoption(name, dest=destination(name), **option)
 
@@ -117,10 +114,9 @@ def refuse_mistyped(config: pytest.Config, parser: pytest.Parser, words: list[st
 
 def given(option: Namespace) -> Namespace:
     """The given values of our options: as ``run_dir`` for ``--run-dir``, those of benchmarks by their destination."""
-    ours = {name: getattr(option, destination(name), None) for name in OPTIONS}
-    ours["--model"] = (ours["--model"] or [None])[-1]  # of a run: the command line's comes behind those of addopts
-    short = {name.removeprefix("--").replace("-", "_"): value for name, value in ours.items()}
-    return Namespace(**{name: value for name, value in vars(option).items() if name.startswith("agentgauge_")}, **short)
+    ours = {each.key: getattr(option, destination(name), None) for name, each in OPTIONS.items()}
+    ours["model"] = (ours["model"] or [None])[-1]  # of a run: the command line's comes behind those of addopts
+    return Namespace(**{name: value for name, value in vars(option).items() if name.startswith("agentgauge_")}, **ours)
 
 
 def is_any_given(option: Namespace) -> bool:
@@ -149,7 +145,8 @@ def refuse_paths_elsewhere(config: pytest.Config, words: list[str]) -> None:
     places = [path for word in known.file_or_dir if _is_there(path := here / word.partition("::")[0])]
     project = _project_of(places[0] if places else here)
     workers = getattr(known, "numprocesses", None) or getattr(known, "tx", None)
-    options = {form: name for name in _PATHS for form in (name, PREFIX + name.removeprefix("--"))}
+    paths = [name for name, option in OPTIONS.items() if option.is_path]
+    options = {form for name in paths for form in (name, prefixed(name))}
     for option, value in pairwise(words):
         path = (here / value).resolve()
         if option in options and (_is_there(path) or workers) and not path.is_relative_to(project):
@@ -301,7 +298,7 @@ def import_named(config: pytest.Config) -> None:
 # -- The number of worker processes: for benchmarks with ``-n`` at most one for each processor.
 #
 # A worker sends many concurrent requests, so that processes beyond the processors add start-up, collection and
-# memory, and no speed (docs/performance.md has the measurement). ``--in-flight`` is a total and stays as it is.
+# memory, and no speed (docs/performance.md has the measurement). The slots of a run are a total and stay as they are.
 
 
 ASKED = pytest.StashKey[int]()

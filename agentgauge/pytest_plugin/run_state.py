@@ -13,9 +13,9 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import cannot_write
+from agentgauge.core.options import destination
 from agentgauge.pytest_plugin.options import given
 from agentgauge.run.coordination.stopping import StopFile
-from agentgauge.run.options import destination
 from agentgauge.run.progress import Progress
 from agentgauge.run.run import Run
 from agentgauge.run.settings import Settings

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.options import OPTIONS, destination, prefixed
 from agentgauge.pytest_plugin.options import registry_of
 from agentgauge.run.launch_settings import LAUNCH
-from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX, destination
 from agentgauge.run.several.command_line import CommandLine, read_command_line, with_options
-from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken
+from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken, totals
 from agentgauge.store.folder import new_folder
 
 
@@ -33,7 +33,8 @@ def run_several_models(config: pytest.Config) -> int | None:
     names = [name for name, value in ours.items() if config.getoption(name, None) == value]
     line = read_command_line(config.invocation_params.args, names)
     models = line.models or models  # those of the command line, where it has any, and not of the project's settings
-    resumes = bool(line.resume) and is_parent(resumed)
+    folder = line.taken.get("--resume")
+    resumes = bool(folder) and is_parent(resumed)
     if len(models) < 2 and not resumes:
         return None
     line.check({name for name, value in ours.items() if value is not None})
@@ -43,21 +44,21 @@ def run_several_models(config: pytest.Config) -> int | None:
 
     from agentgauge.run.several.members import run_members
 
-    if line.resume:
-        if line.models or line.run_dir or not resumes:
+    if folder:
+        if line.models or "--run-dir" in line.taken or not resumes:
             raise UsageProblem(
-                f"--resume={line.resume} goes on with the models of that folder; leave --model and --run-dir out"
+                f"--resume={folder} goes on with the models of that folder; leave --model and --run-dir out"
             )
         parent, group, stored = resumed, _resumed(resumed, line), None
     else:
         parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
         refuse_taken(parent)
-        url = () if line.model_url or not ours["--model-url"] else (f"{PREFIX}model-url={ours['--model-url']}",)
-        members = tuple(map(Member, named(models), models, repeat((*url, *line.words))))
-        in_flight = ours["--in-flight"]
-        group = stored = RunGroup(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
+        url = None if line.model_url else ours["--model-url"]  # that of the line is among its words
+        from_settings = (f"{prefixed('--model-url')}={url}",) if url else ()
+        members = tuple(map(Member, named(models), models, repeat((*from_settings, *line.words))))
+        group = stored = RunGroup(members, totals({option.key: ours[name] for name, option in OPTIONS.items()}))
     # a run that has ended has not been held against a gate that is given now
-    again = stored is None and any(word.startswith(("--gate", f"{PREFIX}gate")) for word in line.words)
+    again = stored is None and any(word.startswith(("--gate", prefixed("--gate"))) for word in line.words)
     tasks, budget = registry_of(config), ours["--budget"]
     return run_members(parent, group, REPORTS, tasks=tasks, stored=stored, budget=budget, root=root, again=again)
 
@@ -66,4 +67,5 @@ def _resumed(parent: Path, line: CommandLine) -> RunGroup:
     """The runs of the folder, with what the command line says beside it. Raises UsageProblem."""
     group = read(parent)
     members = tuple(replace(one, words=with_options(one.words, line.words)) for one in group.members)
-    return replace(group, members=members, in_flight=int(line.in_flight) if line.in_flight else group.in_flight)
+    given = {name: int(line.taken[name]) for name in group.totals if name in line.taken}
+    return replace(group, members=members, totals={**group.totals, **given})

@@ -33,14 +33,14 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
         config: pytest.Config,
         log: Producer,
         groups: Callable[[], Mapping[int, str]],
-        in_flight: int,
+        slots: int,
         suspects: Callable[[], Collection[str]],
     ) -> None:
         """``groups``: for ``partition``, once the workers have collected. ``suspects``: tests, one of which has killed
         a worker; a replacement runs them first."""
         super().__init__(config, log)
         self.groups = groups
-        self.in_flight = in_flight
+        self.slots = slots
         self.suspects = suspects
 
     @property
@@ -73,7 +73,7 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
 
     def _assign(self, collection: Sequence[str]) -> None:
         mode = self.config.getoption("dist")
-        shards = dict(enumerate(partition(collection, self.numnodes, mode, self.groups(), self.in_flight)))
+        shards = dict(enumerate(partition(collection, self.numnodes, mode, self.groups(), self.slots)))
         own = {node: shards.pop(int(node.gateway.id.removeprefix("gw")), None) for node in self.nodes}
         for node, shard in own.items():  # one that replaced a worker before collection takes the shard that is left
             self.node2pending[node] = shard if shard is not None else shards.popitem()[1]

@@ -244,7 +244,7 @@ class Clients:
             return None
         from agentgauge.model.batch.model import batch_model
 
-        model = batch_model(spec, self._folder.path, self._requests, most=self._settings.in_flight)
+        model = batch_model(spec, self._folder.path, self._requests, most=self._settings.slots)
         self._batched += [model] if model else []
         return model
 
@@ -257,7 +257,7 @@ class Clients:
         from agentgauge.model.retry import backoff_scale
 
         # START is for all workers together, whose shares may differ by one
-        start = START * self._width // self._settings.in_flight
+        start = START * self._width // self._settings.slots
         limiter = AdaptiveLimiter(self._width, start=start, timeout=spec.timeout)
         limiter.on_rest = self.on_rest
         self._limiters.append(limiter)

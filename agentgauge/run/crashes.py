@@ -67,7 +67,7 @@ class RunningCases:
         self._path.unlink(missing_ok=True)
 
 
-def in_flight(folder: Path, worker: str) -> list[InFlight]:
+def unended(folder: Path, worker: str) -> list[InFlight]:
     """The cases that were running when a worker died, in the order in which they began; none if it ended properly."""
     try:
         with open_plain(folder / RUNNING / f"{worker}.jsonl") as stream:
@@ -145,7 +145,7 @@ def note_earlier_death(settings: Settings) -> str:
     lines = folder.lines()
     unfinished = {case: node for case, node in plan.items() if case not in lines or not lines[case].finished}
     # a run that waits for batches is meant to be ended and resumed, by any means
-    begun = [] if settings.batch else in_flight(folder.path, "main")
+    begun = [] if settings.batch else unended(folder.path, "main")
     running = [found for found in begun if found.case in unfinished]
     guilty = [found.case for found in running if found.alone]
     killers = [case for case in unfinished if case in lines and case not in guilty and _has_killed(lines[case])]

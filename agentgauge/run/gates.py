@@ -77,6 +77,9 @@ class Threshold:
     sign: str
     limit: float
 
+    def __str__(self) -> str:
+        return self.text
+
     def check(self, summary: Mapping[str, Any]) -> str | None:
         """What is wrong, in a sentence, or None where the gate holds."""
         task = summary["tasks"].get(self.task)
@@ -99,6 +102,9 @@ class Regression:
     run: Path
     task: str = ""  # empty: every task that both runs have
     metric: str = ""  # empty: every published one
+
+    def __str__(self) -> str:
+        return self.text
 
 
 Gate = Threshold | Regression

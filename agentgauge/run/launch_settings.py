@@ -43,8 +43,8 @@ class LaunchOptions:
     def variables(self) -> dict[str, str]:
         return {LAUNCH: json.dumps(asdict(self))}
 
-    def in_flight(self, total: int, number: int) -> int:
-        """The concurrent requests of the shard that is the ``number``-th of those that run, from 0."""
+    def part(self, total: int, number: int) -> int:
+        """Of the shard that is the ``number``-th of those that run, from 0."""
         return max(1, total // self.workers + (number < total % self.workers))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.files import cannot_write, refusal
 from agentgauge.core.index import check_ids
+from agentgauge.core.options import OPTIONS, destination, key_of
 from agentgauge.core.processes import make_tool_token
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
@@ -36,7 +37,6 @@ from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
 from agentgauge.run.hooks import ENTRY_POINTS as PLUGINS
 from agentgauge.run.hooks import Hooks, hooks_of
 from agentgauge.run.limit import limited
-from agentgauge.run.options import OPTIONS, destination
 from agentgauge.run.planned import Planned
 from agentgauge.run.preflight import applicable, check, require_sight, stored_vision, vision_lines
 from agentgauge.run.run_folder import check_run, run_json, take_folder
@@ -75,7 +75,7 @@ class Run:
         **options: Any,
     ) -> None:
         """``tasks``: names, or tasks themselves (default: all that are installed). ``model`` and ``options``: as on the
-        command line, with ``_`` for ``-``: ``limit=64, in_flight=8, run_dir="runs/mine"``. ``root``: the folder of
+        command line, with ``_`` for ``-``: ``limit=64, max_tokens=800, run_dir="runs/mine"``. ``root``: the folder of
         ``agentgauge.toml``. ``registry``: the tasks that are known (default: those of all installed packages).
         ``plugins``: modules or objects that implement hooks (agentgauge/hookspec.py), besides those of installed
         packages.
@@ -339,7 +339,7 @@ class Run:
         self.notes += require_sight(settings, folder, self.plan)
         self.services = start_services(settings, folder, tasks, self.service_failed)
         if settings.record:
-            stored = stored_settings(settings, self.tools) | {"vision": stored_vision(settings)}
+            stored = stored_settings(settings, self.tools, "replay") | {"vision": stored_vision(settings)}
             recording.begin(settings.record, stored)
         self.describe(finished=None)
         if settings.budget and not settings.shared:  # the launcher watches a budget of several runs
@@ -451,23 +451,20 @@ def _check_data(settings: Settings, name: str) -> None:
 def _options(tasks: Registry, given: Mapping[str, Any]) -> Namespace:
     """The options of a run as pytest's plugin parses them. Raises UsageProblem for one that is not known, and for a
     value of another type."""
-    own = {_argument(name): option for name, option in tasks.options(reserved=OPTIONS).items()}
-    ours = {_argument(name): name for name in OPTIONS}
+    own = {key_of(name): option for name, option in tasks.options(reserved=OPTIONS).items()}
+    ours = {option.key: option for option in OPTIONS.values()}
     known = [*ours, *own]
     for name in given:
         if name not in known:
             raise UsageProblem(f"Run has no option {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}")
-    values: dict[str, Any] = {name: _option(name, OPTIONS[full], given.get(name)) for name, full in ours.items()}
-    for name, option in own.items():
-        is_switch = option.default is None and not option.accepted
-        kind = {"action": "store_true"} if is_switch else {}
-        values[destination(option.name)] = _option(name, kind, given.get(name))
+    values: dict[str, Any] = {}
+    for name, option in ours.items():
+        many = option.many and name != "model"  # of which a run has one
+        values[name] = _parsed(name, option.kind, given.get(name), many=many)
+    for name, option_of_task in own.items():
+        is_switch = option_of_task.default is None and not option_of_task.accepted
+        values[destination(option_of_task.name)] = _parsed(name, bool if is_switch else str, given.get(name))
     return Namespace(**values)
-
-
-def _argument(option: str) -> str:
-    """The name of an option in Python."""
-    return option.removeprefix("--").replace("-", "_")
 
 
 _KINDS: Mapping[type, tuple[type | UnionType, str]] = {
@@ -475,20 +472,19 @@ _KINDS: Mapping[type, tuple[type | UnionType, str]] = {
     int: (Integral, "an integer"),
     float: (Real, "a number"),
     str: (str | Path, "a text"),
+    Path: (str | Path, "a text"),
 }
 
 
-def _option(name: str, about: Mapping[str, Any], value: Any) -> Any:
-    """The value as it would be parsed. ``about``: arguments of pytest's ``addoption``. Raises UsageProblem."""
+def _parsed(name: str, kind: type, value: Any, *, many: bool = False) -> Any:
+    """The value as it would be parsed. Raises UsageProblem."""
     if value is None:
         return None
-    action = about.get("action")
-    if action == "append" and name != "model":  # of which a run has one
+    if many:
         values = [value] if isinstance(value, str) else value
         if not (isinstance(values, list | tuple) and all(isinstance(each, str) for each in values)):
             raise UsageProblem(f"{name}={value!r} does not fit: it takes a text, or a list of texts")
         return list(values)
-    kind = bool if action == "store_true" else about.get("type", str)
     accepted, what = _KINDS[kind]
     if not isinstance(value, accepted) or isinstance(value, bool) != (kind is bool):
         raise UsageProblem(f"{name}={value!r} does not fit: it takes {what}")

@@ -19,6 +19,7 @@ from agentgauge.agent.dialects.registry import wording
 from agentgauge.core.announcement import own_version
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import refusal
+from agentgauge.core.options import OPTIONS
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_options import SAME
@@ -27,6 +28,7 @@ from agentgauge.core.tools import by_device, by_state, devices_of, not_ready, wi
 from agentgauge.data.find import difference_notes, refuse_other_data, used_data
 from agentgauge.model.prices import PACKAGE
 from agentgauge.model.unread_variables import unread_variables
+from agentgauge.run.option_values import fingerprinted_values
 from agentgauge.run.preflight import not_applicable, stored_vision, vision_lines
 from agentgauge.run.settings import Settings, config_fingerprint, moved, stored_settings
 from agentgauge.run.shards.shard import read_whole_plan
@@ -118,13 +120,12 @@ def check_run(settings: Settings) -> None:
         folder.plan()
     earlier = folder.read_json("run.json")
     before = earlier["settings"]
+    same = [option for option in OPTIONS.values() if option.same]
     for name, old, new in (
         ("model", before["model"]["name"], settings.model.name),
         ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
         ("agent", before.get("agent", {}).get("digest"), settings.agent and settings.agent.digest),
-        ("dialect", before["dialect"], settings.dialect),
-        ("scoring", before["scoring"], settings.scoring),
-        ("attempts", before["attempts"], settings.attempts),
+        *((each.key, before.get(each.stored, each.default), getattr(settings, each.attribute)) for each in same),
     ):
         if old != new:
             differs = f"that run has {name} {old!r}, this one {new!r}"
@@ -155,9 +156,9 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         yield from _plan_lines(settings, plan)
         return
     sent = (
-        f"batches of up to {settings.in_flight} requests"
+        f"batches of up to {settings.slots} requests"
         if settings.batch
-        else f"{settings.in_flight} concurrent request{'s' * (settings.in_flight != 1)}"
+        else f"{settings.slots} concurrent request{'s' * (settings.slots != 1)}"
     )
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {sent}"
     yield f"model {settings.model.name}{at} · {how}"
@@ -286,14 +287,8 @@ def run_json(
     """
     earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
     tasks = sorted({task for task, _, _ in plan})
-    kept = stored_settings(settings, more.pop("tools", {})) | {
-        "in_flight": settings.in_flight,
-        "batch": settings.batch,
-        "tool_server": settings.tool_server and without_logins(settings.tool_server),
-        "gates": [gate.text for gate in settings.gates],
-        "temperature": settings.temperature,
+    kept = stored_settings(settings, more.pop("tools", {}), "resume") | {
         "limit": _limit(settings),
-        "max_tokens": settings.max_tokens,
         "vision": stored_vision(settings),
     }
     return {
@@ -332,7 +327,7 @@ def _limit(settings: Settings) -> int | None:
 
 def _prompts(settings: Settings, tasks: Sequence[Task]) -> dict[str, str]:
     """The wording of each task, and that of the dialect; of transcripts that are scored again, the one they had."""
-    folder = settings.file.prompts
+    folder = settings.prompts
     now = {
         **{task.name: task.prompt_version(folder) for task in tasks},
         "dialect": wording(settings.dialect, folder),
@@ -352,8 +347,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         "model": settings.tested,
         **({"agent": agent.digest, "agent_name": agent.name, "asked_model": settings.model.name} if agent else {}),
         "model_fingerprint": settings.model.fingerprint,
-        "dialect": settings.dialect,
-        "scoring": settings.scoring,
+        **fingerprinted_values(settings),
         "attempts": settings.attempts,
         **({"limit": limit} if (limit := _limit(settings)) else {}),
         **({"not_applicable": not_planned} if not_planned else {}),

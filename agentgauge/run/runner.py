@@ -32,7 +32,6 @@ from agentgauge.run.costs.first_replies import FirstReplies
 from agentgauge.run.crashes import RunningCases, Suspects
 from agentgauge.run.external_agent.agent import ProgramAgent
 from agentgauge.run.hooks import Hooks
-from agentgauge.run.options import DEFAULT_IN_FLIGHT
 from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.solve import Solver
@@ -99,7 +98,7 @@ class Runner:
         self.folder = RunFolder(settings.run_dir)
         self.stop_file = StopFile(self.folder.path)
         self.problem = ""
-        earlier = settings.resume or place.is_replacement
+        earlier = bool(settings.resume) or place.is_replacement
         stored: dict[CaseId, Line] = {}
         if settings.rescore:
             stored = RunFolder(settings.rescore).lines()
@@ -122,8 +121,8 @@ class Runner:
         self._noted = RunningCases(self.folder.path, place.name)
         self._outside: Appender | None = None  # of requests outside any test
         number = users.index(place.number)
-        self._pool = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.in_flight)
-        self._most = DEFAULT_IN_FLIGHT if settings.batch else settings.in_flight  # requests that are in no batch
+        self._pool = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.slots)
+        self._most = settings.slots_without_batch
         self._clients = Clients(settings, self.folder, min(self._pool.own, self._most))
         self._waiting_requests = WaitingRequests(self.folder.path, place.number)
         self._running_file = RunningFile(self.folder.path, place.number)
@@ -134,7 +133,7 @@ class Runner:
         self._clients.on_rest = self._first_replies.on_change = self._recheck
         logs = self.folder.path / "logs" / "agent"
         program = settings.program
-        self._agent = ProgramAgent(program, settings.tasks, logs, settings.in_flight) if program else None
+        self._agent = ProgramAgent(program, settings.tasks, logs, settings.slots) if program else None
         self._stages = Stages(self.folder)
         self._solver = Solver(
             settings=CaseSettings(
@@ -142,7 +141,7 @@ class Runner:
                 scoring=settings.scoring,
                 temperature=settings.model.temperature,
                 max_tokens=settings.model.max_tokens,
-                prompts=settings.file.prompts,
+                prompts=settings.prompts,
                 attempts=settings.attempts,
                 live=not (settings.record or settings.replay),
             ),

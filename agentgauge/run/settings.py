@@ -20,78 +20,26 @@ from agentgauge.agent.dialects.registry import FAMILIES, wording
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.processes import checked_address
+from agentgauge.core.options import OPTIONS, RunOptions, destination
 from agentgauge.core.redaction import register, register_environment, register_login
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.core.task_options import SAME
-from agentgauge.core.text import cut
 from agentgauge.core.tools import table_without_devices
 from agentgauge.core.types import Scoring
 from agentgauge.data.find import data_folder, find_data, find_used_data
 from agentgauge.model.batch.providers import check_batches, with_batch_prices
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
-from agentgauge.model.wire import LIMITS, first
+from agentgauge.model.wire import LIMITS
 from agentgauge.replies.recording import recorded_settings
 from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
 from agentgauge.run.gates import Budget, Gate, Regression, parse_budget, parse_gate
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
-from agentgauge.run.options import DEFAULT_BATCH, DEFAULT_IN_FLIGHT, destination
+from agentgauge.run.option_values import fingerprinted_values, read_values, refuse_together, stored_values
 from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import file_name, new_folder
-
-# -- Options of a run that cannot be used together.
-
-
-_EXCLUSIVE = (
-    ("resume", "rescore", "one continues a run, the other scores it again"),
-    ("resume", "run_dir", "a resumed run stays in its folder"),
-    ("resume", "replay", "a resumed run calls a live model"),
-    ("rescore", "model", "a rescored run calls no model"),
-    ("rescore", "model_url", "a rescored run calls no model"),
-    ("rescore", "temperature", "a rescored run calls no model"),
-    ("rescore", "max_tokens", "a rescored run calls no model"),
-    ("rescore", "prompts", "a rescored run sends no prompts"),
-    ("rescore", "agent", "a rescored run starts no agent"),
-    ("rescore", "shard", "a rescored run has the plan of the earlier one"),
-    ("rescore", "record", "a rescored run has no exchanges"),
-    ("rescore", "replay", "a rescored run has no exchanges"),
-    ("record", "replay", "a replayed run has no new exchanges"),
-    ("cache", "rescore", "a rescored run asks no model"),
-    ("cache", "replay", "a replayed run has all its replies from the cassette"),
-    ("replay", "tool_server", "a replayed run calls no tool server"),
-    ("agent", "batch", "an agent would wait up to a day for each reply"),
-    ("batch", "replay", "a replayed run sends no requests"),
-    ("batch", "rescore", "a rescored run sends no requests"),
-    ("replay", "temperature", "a replayed run calls no model"),
-    ("replay", "max_tokens", "a replayed run calls no model"),
-)
-
-
-_NOT_LAUNCHED = (
-    ("record", "exchanges are made on other machines"),
-    ("batch", "a batch needs one process that waits for it; give it to pytest"),
-    ("agent", "agents run on this machine"),
-    ("rescore", "a rescored run asks no model; give it to pytest"),
-)
-
-
-def refuse_together(option: Namespace, *, launched: bool) -> None:
-    """``launched``: the run was started by ``agentgauge launch``. Raises UsageProblem."""
-    for name, why in _NOT_LAUNCHED if launched else ():
-        if getattr(option, name):
-            raise UsageProblem(f"agentgauge launch and --{name} cannot be used together: {why}")
-    for one, second, why in _EXCLUSIVE:
-        other = getattr(option, second)
-        if getattr(option, one) and other is not None and other is not False:
-            names = f"--{one} and --{second}".replace("_", "-")
-            raise UsageProblem(f"{names} cannot be used together: {why}")
-
-
-DEFAULT_MODEL = "baseline"
-_NO_ADDRESS = "is not an address; give one such as http://localhost:16181, a password in it percent-encoded"
 
 
 @dataclass(frozen=True)
@@ -107,34 +55,23 @@ class ModelFacts:
     max_tokens: int | None
 
 
-@dataclass(frozen=True)
-class Settings:
+@dataclass(frozen=True, kw_only=True)
+class Settings(RunOptions):
+    """The options' values, and what follows from them."""
+
     model: ModelFacts
     spec: ModelSpec | None  # how to reach the model; None where none is called (replay, rescore)
     agent: AgentFacts | None  # the program that is tested in the model's place, and asks the model; None: the model
     program: AgentProgram | None  # how to run the agent
-    dialect: str
     tasks: Registry  # configured with ``options``
-    data: str  # what --data was given, now or in the run that this one starts from
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
-    attempts: int
-    limit: int | None
     shard: Shard | None  # None: the whole plan
-    in_flight: int
-    batch: bool
     tool_server: str | None = field(repr=False)  # with its login, if it has one
-    run_dir: Path
-    resume: bool
-    rescore: Path | None
-    record: Path | None
-    replay: Path | None
-    cache: Path | None
     budget: Budget | None
     gates: tuple[Gate, ...]
     scoring: Scoring
-    allow_unsafe_code: bool
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     roles: Mapping[str, ModelSpec]  # how to reach the models of further roles, such as a judge: option → spec
     launch: LaunchOptions | None  # cases run elsewhere
@@ -142,9 +79,13 @@ class Settings:
     earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run that is replayed or rescored
     vision: Mapping[str, Any]  # of the models of that run: see ``run.vision``
     file: FileConfig
-    temperature: float | None  # as given by --temperature
-    max_tokens: int | None  # as given by --max-tokens
     shared: Shared | None  # with the runs of other models beside this one
+
+    @property
+    def slots_without_batch(self) -> int:
+        """Concurrent requests to a model that are in no batch: with --batch, to a provider that has none."""
+        usual: int = OPTIONS["--in-flight"].default
+        return usual if self.batch else self.slots
 
     @property
     def tested(self) -> str:
@@ -174,23 +115,20 @@ def read_settings(
     register_environment()
     file = load_config(root=root)
     register_tool_secrets(file)
-    if option.prompts:
-        file = replace(file, prompts=_folder_of_prompts(Path(option.prompts).absolute()))
-    dialects = tuple(dict.fromkeys(["native", *(name for task in tasks for name in task.dialects)]))
     about = _earlier_run(option)
     earlier: Mapping[str, Any] = _recorded(Path(option.replay)) if option.replay else about.get("settings", {})
-    resumed = earlier if option.resume else {}  # what only the same run has again
-    dialect = _one_of("--dialect", option.dialect or earlier.get("dialect") or "native", dialects)
-    scoring = _one_of("--scoring", option.scoring or earlier.get("scoring") or "parity", ("parity", "strict"))
+    values = read_values(option, earlier)
+    dialect, batch = values["dialect"], values["batch"]
+    dialects = tuple(dict.fromkeys(["native", *(name for task in tasks for name in task.dialects)]))
+    if dialect not in dialects:
+        raise UsageProblem(f"--dialect {dialect!r} is unknown; accepted are {', '.join(dialects)}")
     given = {name: getattr(option, destination(name), None) for name in tasks.options()}
     if option.rescore:
         _refuse_other_questions(tasks, given, earlier["options"])
     chosen = {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
     options, tasks = tasks.chosen(chosen), tasks.configured(chosen)
-    temperature = _checked_temperature(option.temperature, resumed.get("temperature"))
-    max_tokens = _at_least_one("--max-tokens", option.max_tokens) or resumed.get("max_tokens")
-    model, spec = _model(option, earlier, file, asks, temperature=temperature, max_tokens=max_tokens)
-    batch = bool(option.batch or resumed.get("batch"))
+    sampling = {name: values[name] for name in ("temperature", "max_tokens")}
+    model, spec = _model(option, earlier, file, asks, **sampling)
     if spec and spec.kind == "baseline" and dialect in FAMILIES:
         raise UsageProblem(
             f"baseline reads native and react requests only, not {dialect}; use another model or --dialect native"
@@ -202,57 +140,46 @@ def read_settings(
     roles = _roles(tasks, options, file, assignment, asks) if spec else {}
     if spec and assignment:
         spec = assignment.limited(spec)
-    data = option.data or earlier.get("data") or "auto"
     uses_earlier = about and not option.data
-    roots, official = find_used_data(tasks, about, root) if uses_earlier else find_data(tasks, data, root)
+    roots, official = find_used_data(tasks, about, root) if uses_earlier else find_data(tasks, values["data"], root)
     run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
     in_run_folder = [task.name for task in tasks if task.data.in_run_folder]
-    server = option.tool_server or resumed.get("tool_server")
     secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks)]
     shared = Shared.given()
     results = run_dir.parent if shared else run_dir  # those of the runs beside this one have gold, too
-    cache = Path(option.cache).absolute() if option.cache else None
+    cache = values["cache"]
     named = dict.fromkeys(secret, "a data set") | {results: "the folder of the run"}
     named |= {cache: "the folder of --cache"} if cache else {}
     sandbox.hide(list(named))
     agent, program = read_agent(option, earlier, file, named)
     if agent and dialect != "native":
         raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
-    budget = shared.budget if shared else option.budget
-    gates = tuple(parse_gate(text, tasks) for text in option.gate or resumed.get("gates", ()))
+    gates = tuple(parse_gate(text, tasks) for text in values["gates"])
     if cache and (tests := [gate.text for gate in gates if isinstance(gate, Regression)]):
         raise UsageProblem(
             f"--cache and --gate {tests[0]!r} cannot be used together: replies from the cache may be those of the other"
             " run, so that their difference says nothing of how replies vary; leave one of the two out"
         )
+    values |= {
+        "model": model,
+        "model_url": model.url,
+        "agent": agent,
+        "shard": chosen_shard(option, about),
+        "run_dir": run_dir,
+        "prompts": values["prompts"] or file.prompts,
+        "gates": gates,
+    }
+    if shared:
+        values["budget"] = parse_budget(shared.budget) if shared.budget else None
     return Settings(
-        model=model,
+        **values,
         spec=spec,
-        agent=agent,
         program=program,
-        dialect=dialect,
         tasks=tasks,
-        data=data,
         roots=roots | dict.fromkeys(in_run_folder, run_dir),
         official=official | dict.fromkeys(in_run_folder, True),
         similarity=dict.fromkeys(in_run_folder, "")
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
-        attempts=_at_least_one("--attempts", first(option.attempts, earlier.get("attempts")), most=10_000) or 1,
-        limit=_at_least_one("--limit", option.limit),
-        shard=chosen_shard(option, about),
-        in_flight=_at_least_one("--in-flight", option.in_flight, most=10**6) or _usual_in_flight(resumed, batch=batch),
-        batch=batch,
-        tool_server=server and checked_address("--tool-server", server, _NO_ADDRESS),
-        run_dir=run_dir,
-        resume=bool(option.resume),
-        rescore=Path(option.rescore).absolute() if option.rescore else None,
-        record=Path(option.record).absolute() if option.record else None,
-        replay=Path(option.replay).absolute() if option.replay else None,
-        cache=cache,
-        budget=parse_budget(budget) if budget else None,
-        gates=gates,
-        scoring=scoring,  # type: ignore[arg-type]
-        allow_unsafe_code=option.allow_unsafe_code,
         options=options,
         roles={name: with_batch_prices(role) for name, role in roles.items()} if batch else roles,
         launch=launch,
@@ -260,20 +187,8 @@ def read_settings(
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         vision=earlier.get("vision", {}),
         file=file,
-        temperature=temperature,
-        max_tokens=max_tokens,
         shared=shared,
     )
-
-
-def _folder_of_prompts(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise UsageProblem(
-            f"--prompts: there is no folder {folder}; give a folder of texts, such as workflow_judge.txt"
-        )
-    if not any(folder.glob("*.txt")):
-        raise UsageProblem(f"--prompts: {folder} holds no .txt file; docs/options.md lists names of texts")
-    return folder
 
 
 def register_tool_secrets(file: FileConfig) -> None:
@@ -285,18 +200,15 @@ def register_tool_secrets(file: FileConfig) -> None:
             register_login(str(table.get("url", "")))
 
 
-def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]], way: str) -> dict[str, Any]:
     """The settings that run.json and a cassette store, so that a later run can start from them. ``tools``: the identity
-    of each.
+    of each. ``way``: the key of the option that the later run has.
     """
     roles = {name: spec.fingerprint for name, spec in settings.roles.items()}  # a name alone says little
     return {
         "model": asdict(settings.model),
         **({"agent": asdict(settings.agent)} if settings.agent else {}),
-        "dialect": settings.dialect,
-        "data": settings.data,
-        "attempts": settings.attempts,
-        "scoring": settings.scoring,
+        **stored_values(settings, way),
         "options": dict(settings.options),
         **({"roles": roles} if roles else {}),
         "tools": dict(tools),
@@ -311,12 +223,11 @@ def runs_here(settings: Settings, task: Task) -> bool:
 def config_fingerprint(settings: Settings, task: Task) -> str:
     """Fingerprint of everything that may change the result of a case: records may be mixed only if it is the same."""
     parts = {
+        **fingerprinted_values(settings),
         "model": settings.model.fingerprint,
-        "dialect": settings.dialect,
         "task": task.name,
         "data": task.data.index(settings.roots[task.name]).fingerprint,
-        "prompts": [task.prompt_version(settings.file.prompts), wording(settings.dialect, settings.file.prompts)],
-        "scoring": settings.scoring,
+        "prompts": [task.prompt_version(settings.prompts), wording(settings.dialect, settings.prompts)],
         "similarity": settings.similarity[task.name],
         "tools": table_without_devices(settings.file.tools) if task.tools else None,
         "options": {option.name: _fingerprint(settings, option.name) for option in task.options if option.matters},
@@ -337,12 +248,6 @@ def _refuse_other_questions(tasks: Registry, given: Mapping[str, Any], earlier: 
 def _fingerprint(settings: Settings, option: str) -> str | bool:
     """The fingerprint of an option's value: a model's is more than its name."""
     return settings.roles[option].fingerprint if option in settings.roles else settings.options[option]
-
-
-def _usual_in_flight(resumed: Mapping[str, Any], *, batch: bool) -> int:
-    """That of the resumed run, unless it sent its requests the other way."""
-    earlier: int | None = resumed.get("in_flight") if bool(resumed.get("batch")) == batch else None
-    return earlier or (DEFAULT_BATCH if batch else DEFAULT_IN_FLIGHT)
 
 
 def _roles(
@@ -412,7 +317,7 @@ def _model(
 ) -> tuple[ModelFacts, ModelSpec | None]:
     """The model's facts, and how to reach it where it will be asked. ``sampling``: fields of the spec that options
     set; None: the option was not given."""
-    name = option.model or (earlier["model"]["name"] if earlier else DEFAULT_MODEL)
+    name = option.model or (earlier["model"]["name"] if earlier else OPTIONS["--model"].default)
     if option.replay or option.rescore:
         if name != earlier["model"]["name"]:
             raise UsageProblem(
@@ -438,23 +343,3 @@ def _run_dir(option: Namespace, model: str) -> Path:
     if option.run_dir:
         return Path(option.run_dir)
     return new_folder(file_name(model))
-
-
-def _checked_temperature(given: float | None, earlier: float | None) -> float | None:
-    if given is not None and not 0 <= given < float("inf"):
-        raise UsageProblem(f"--temperature {given} is not a temperature; give a number from 0, such as 0.7")
-    return earlier if given is None else given
-
-
-def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:
-    if value not in accepted:
-        raise UsageProblem(f"{option} {value!r} is unknown; accepted are {', '.join(accepted)}")
-    return value
-
-
-def _at_least_one(option: str, value: int | None, *, most: int = 10**12) -> int | None:
-    if value is not None and value < 1:
-        raise UsageProblem(f"{option} {value} is too small; give an integer from 1")
-    if value is not None and value > most:
-        raise UsageProblem(f"{option} {cut(str(value))} is too large; give an integer up to {most:,}")
-    return value

@@ -12,12 +12,13 @@ import math
 import os
 from collections.abc import Mapping
 from copy import copy
-from typing import Annotated, Any, Literal, NotRequired, Required
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required
 
 from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from agentgauge.core.checking import validate
+from agentgauge.core.options import OPTIONS, Option
 from agentgauge.core.types import MOST, Record, Scoring, Status
 
 LATEST = 10**11
@@ -196,24 +197,36 @@ VisionJson = Annotated[_VisionJson, AfterValidator(_all_roles_known)]
 NoVision = Annotated[dict[str, Any], Field(max_length=0)]
 
 
-class SettingsPart(_Open, total=False):
-    model: ModelPart
-    options: dict[str, Plain]
-    tools: dict[str, ToolPart]
-    attempts: Attempt
-    scoring: Scoring
-    dialect: str
-    data: str | None
-    roles: dict[str, str]
-    agent: AgentPart | None
-    limit: Count | None
-    tool_server: str | None
-    temperature: Number | None
-    max_tokens: Count | None
-    in_flight: Count | None
-    batch: Flag
-    gates: list[str]
-    vision: VisionJson | NoVision
+def _of(option: Option) -> Any:
+    """The type of an option's stored value."""
+    if option.kind in (int, float):
+        least_and_most = Field(strict=True, ge=option.least, le=min(option.most, MOST), allow_inf_nan=False)
+        return Annotated[option.kind, least_and_most] | None
+    if option.many:
+        return list[str]
+    if option.accepted:
+        return Literal[option.accepted]
+    return Flag if option.kind is bool else str | None
+
+
+if TYPE_CHECKING:
+    SettingsPart = dict[str, Any]
+else:
+    SettingsPart = TypedDict(
+        "SettingsPart",
+        {
+            "model": ModelPart,
+            "options": dict[str, Plain],
+            "tools": dict[str, ToolPart],
+            "roles": dict[str, str],
+            "agent": AgentPart | None,
+            "limit": Count | None,
+            "vision": VisionJson | NoVision,
+            **{option.stored: _of(option) for option in OPTIONS.values() if option.stored},
+        },
+        total=False,
+    )
+    SettingsPart.__pydantic_config__ = _Open.__pydantic_config__
 
 
 class DataPart(_Open):

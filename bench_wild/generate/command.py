@@ -130,7 +130,7 @@ _OPTIONS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         ),
         "--in-flight": (
             "concurrent dialogues, each with one request (default: 32)",
-            {"type": int, "default": 32, "metavar": "N"},
+            {"type": int, "default": 32, "metavar": "N", "dest": "slots"},
         ),
         "--budget": (
             "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min (default: none)",
@@ -143,7 +143,7 @@ _OPTIONS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
 """The options of ``generate wild`` by their groups: help, and what else argparse takes."""
 
 
-_AS_GIVEN = ("out", "language", "temperature", "seed", "attempts", "in_flight", "record", "replay")
+_AS_GIVEN = ("out", "language", "temperature", "seed", "attempts", "slots", "record", "replay")
 """Options that are settings as they stand."""
 
 
@@ -198,10 +198,13 @@ def _tell(text: str) -> None:
 
 
 def _settings(options: argparse.Namespace) -> GeneratorSettings:
-    for name, low in (("attempts", 1), ("in_flight", 1), ("temperature", 0)):
-        value = getattr(options, name)
+    for name, value, low in (
+        ("--attempts", options.attempts, 1),
+        ("--in-flight", options.slots, 1),
+        ("--temperature", options.temperature, 0),
+    ):
         if value is not None and not value >= low:
-            raise UsageProblem(f"--{name.replace('_', '-')} is {value}; it must be {low} or more")
+            raise UsageProblem(f"{name} is {value}; it must be {low} or more")
     if options.record and options.replay:
         raise UsageProblem("--record and --replay do not go together; give one of them")
     cast = _cast(options)

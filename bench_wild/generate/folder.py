@@ -52,7 +52,7 @@ class GeneratorSettings:
     temperature: float | None
     seed: int
     attempts: int  # for each sequence
-    in_flight: int
+    slots: int  # concurrent dialogues
     budget: Budget | None
     record: Path | None
     replay: Path | None

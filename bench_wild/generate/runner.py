@@ -114,7 +114,7 @@ class GeneratorClients:
             self._cassette = self._cassette or Cassette(settings.replay, {})
             return ReplayModel(self._cassette, name)
         spec = settings.specs[name]
-        model = self._open_model(spec, AdaptiveLimiter(settings.in_flight, timeout=spec.timeout))
+        model = self._open_model(spec, AdaptiveLimiter(settings.slots, timeout=spec.timeout))
         if settings.record:
             self._recording = self._recording or Replies(settings.record)
             model = RecordingModel(model, self._recording)
@@ -141,7 +141,7 @@ async def generate(settings: GeneratorSettings, ledger: Ledger, tell: Tell, open
         for sequence in queue:
             await _cover(sequence, settings, ledger, clients, progress)
 
-    workers = [asyncio.ensure_future(worker()) for _ in range(min(settings.in_flight, len(todo)))]
+    workers = [asyncio.ensure_future(worker()) for _ in range(min(settings.slots, len(todo)))]
     with _signals(clients, workers):
         try:
             pending = {*workers}

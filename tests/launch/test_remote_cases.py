@@ -321,8 +321,8 @@ def test_the_end_is_told_and_waited_for(drive):
 
 def test_requests_are_shared_by_the_shards_that_run():
     options = LaunchOptions("local", 3, 1, 0, 0)
-    assert [options.in_flight(8, number) for number in range(3)] == [3, 3, 2]
-    assert [options.in_flight(2, number) for number in range(3)] == [1, 1, 1]
+    assert [options.part(8, number) for number in range(3)] == [3, 3, 2]
+    assert [options.part(2, number) for number in range(3)] == [1, 1, 1]
 
 
 def test_a_case_that_kills_its_process_is_broken_and_the_cases_beside_it_get_their_results(drive):

@@ -26,12 +26,12 @@ def pytest_addoption(parser):
 
 LIGHT = {
     "agentgauge",
+    "agentgauge.core",
+    "agentgauge.core.options",
     "agentgauge.pytest_plugin",
     "agentgauge.pytest_plugin.fixtures",
     "agentgauge.pytest_plugin.keys",
     "agentgauge.pytest_plugin.options",
-    "agentgauge.run",
-    "agentgauge.run.options",
 }
 
 OURS = """

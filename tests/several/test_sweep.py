@@ -33,7 +33,7 @@ def test_every_combination_is_a_run(tmp_path):
     ]
     words = ("bench", "-k", "one or two", "--agentgauge-dialect=react", "--agentgauge-temperature=0.7")
     assert (runs.members[-1].model, runs.members[-1].words) == ("x/b", words)
-    assert (sweep.folder, sweep.budget, runs.in_flight, runs.side_by_side) == ("runs/first", None, None, 4)
+    assert (sweep.folder, sweep.budget, runs.totals, runs.side_by_side) == ("runs/first", None, {"--in-flight": 32}, 4)
 
 
 def test_token_limits_are_a_list_like_temperatures(tmp_path):
@@ -46,7 +46,7 @@ def test_token_limits_are_a_list_like_temperatures(tmp_path):
 
 @pytest.mark.parametrize(("key", "in_flight"), [("", 5000), ("in_flight = 9", 9)])
 def test_runs_that_send_batches_share_the_size_of_a_batch(tmp_path, key, in_flight):
-    assert read(tmp_path, f'models = ["a"]\narguments = ["--batch"]\n{key}').runs().in_flight == in_flight
+    assert read(tmp_path, f'models = ["a"]\narguments = ["--batch"]\n{key}').runs().totals == {"--in-flight": in_flight}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How many cases a worker may run at once: its part of ``--in-flight``, and the slots that idle workers give up.
+"""How many cases a worker may run at once: its part of the run's slots, and the slots that idle workers give up.
 
 Each worker owns slots. A worker with an empty queue gives its unused slots, in equal parts, to the workers with waiting
 cases. So all slots are used until every case has started. Workers exchange their numbers, a few bytes each, in a file
@@ -18,8 +18,7 @@ _ENTRY = struct.Struct("<ii")  # 1 where the queue is empty; how many of its own
 
 
 class SlotPool:
-    """The slots of one worker. ``total`` is ``--in-flight``, shared by ``count`` workers with the numbers 0 to count -
-    1."""
+    """The slots of one worker. ``total``: of the run, shared by ``count`` workers with the numbers 0 to count - 1."""
 
     def __init__(self, path: Path | None, *, number: int, count: int, total: int) -> None:
         self.own = max(1, total // count + (number < total % count))

@@ -41,7 +41,7 @@ class Driver:
         sessions of a resumed run. ``failed`` is called, in another thread, if no shard can run. Raises UsageProblem if
         Ray cannot be reached, or cannot run what the settings ask for."""
         assert settings.launch is not None
-        self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.in_flight))
+        self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.slots))
         self._configs = configs
         self._failed = failed
         self.tools = tools

@@ -26,7 +26,7 @@ from agentgauge.core.files import OwnFolder, cache_folder
 from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.redaction import redact, register, register_environment
 from agentgauge.run.coordination.stopping import StopFile
-from agentgauge.run.crashes import in_flight
+from agentgauge.run.crashes import unended
 from agentgauge.run.launch_settings import LAUNCH, Assignment
 from agentgauge.store import RunFolder
 from agentgauge.store.records import RecordTail, worker_files
@@ -193,7 +193,7 @@ class _Shard:
                 time.sleep(LOOK_SECONDS)
         finally:
             self._signal(signal.SIGKILL)
-        running = [found.case for found in in_flight(self._folder.path, "main")]
+        running = [found.case for found in unended(self._folder.path, "main")]
         status, last_line = self._process.returncode, self._last_line()
         yield {"kind": "ended", "status": status, "last_line": last_line, "running": running}
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from agentgauge.core.announcement import own_version
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.options import prefixed
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.text import read_text
 from agentgauge.data.find import data_folder
 from agentgauge.run.launch.node import ShardSpec, packed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions
-from agentgauge.run.options import PREFIX
+from agentgauge.run.option_values import divided_words, shard_words
 from agentgauge.run.settings import Settings
 from agentgauge.store.jsonl import CaseId
 
@@ -39,7 +39,7 @@ class ShardSpecs:
         self._configs = dict(configs)
         self._root, self._here = root, here
         self._data_folder = str(data_folder(root).absolute())
-        self._arguments = (*arguments, *_options(settings))
+        self._arguments = (*arguments, *_words(settings))
         if options.processes:
             self._arguments = (f"-n{options.processes}", *self._arguments)
         self._folders = {
@@ -51,13 +51,13 @@ class ShardSpecs:
 
     def of(self, cases: Sequence[CaseId], number: int) -> ShardSpec:
         """The spec of a shard of these cases, the ``number``-th of those that run, from 0."""
-        in_flight = self._options.in_flight(self._settings.in_flight, number)
+        parts = divided_words(self._settings, lambda total: self._options.part(total, number))
         return ShardSpec(
             agentgauge=own_version(),
             root=str(self._root),
             here=str(self._here),
             python_path=os.environ.get("PYTHONPATH", ""),
-            arguments=(*self._arguments, f"{PREFIX}in-flight={in_flight}"),
+            arguments=(*self._arguments, *parts),
             variables=self._variables,
             data=tuple(str(folder) for folder in self._folders.values()),
             data_option=self._settings.data,
@@ -76,34 +76,14 @@ class ShardSpecs:
             return packed({"project/agentgauge.toml": copy, **data}, follow=True)
 
 
-def _options(settings: Settings) -> list[str]:
+def _words(settings: Settings) -> list[str]:
     """What makes a node's pytest ask, and score, as the driver would."""
-    given = {
-        "model": settings.model.name,
-        "model-url": settings.model.url,
-        "temperature": settings.temperature,
-        "max-tokens": settings.max_tokens,
-        "dialect": settings.dialect,
-        "scoring": settings.scoring,
-        "attempts": settings.attempts,
-        "tool-server": settings.tool_server,
-        "replay": settings.replay,
-        "cache": settings.cache,
-        "prompts": settings.file.prompts,
-    }
-    words = [f"{PREFIX}{name}={value}" for name, value in given.items() if value is not None]
-    for word in words:
-        if without_logins(word) != word:
-            raise UsageProblem(
-                f"{without_logins(word).partition('=')[0]} has a login in its address, which agentgauge launch sends to"
-                " no node; name a variable that holds the key in the model's table of agentgauge.toml (key_env)"
-            )
+    words = [f"{prefixed('--model')}={settings.model.name}", *shard_words(settings)]
     known = settings.tasks.options()
     for name, value in settings.options.items():
         if value and value != (known[name].default or (known[name].accepted or ("",))[0]):
-            prefixed = PREFIX + name.removeprefix("--")  # a project may do without the short names
-            words.append(prefixed if value is True else f"{prefixed}={value}")
-    return words + ([PREFIX + "allow-unsafe-code"] if settings.allow_unsafe_code else [])
+            words.append(prefixed(name) if value is True else f"{prefixed(name)}={value}")
+    return words
 
 
 def _variables(settings: Settings) -> set[str]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.run.options import PREFIX
+from agentgauge.core.options import OPTIONS, SEVERAL, prefixed
 
-_REFUSED = {
-    "record": "a cassette holds the exchanges of one run; record each model by itself",
-    "replay": "a cassette holds the exchanges of one run; replay each model by itself",
-    "rescore": "it scores one run; score each by itself",
-}
+_REFUSED = {name: option.excludes[SEVERAL] for name, option in OPTIONS.items() if SEVERAL in option.excludes}
+_TAKEN = [name for name, option in OPTIONS.items() if not option.to_models and name != "--model"]
 
 _FOLDERS = ("--alluredir", "--basetemp")
 _FILES = ("--junitxml", "--junit-xml", "--html", "--report-log", "--log-file", "--benchmark-json")
@@ -24,10 +21,7 @@ _FILES = ("--junitxml", "--junit-xml", "--html", "--report-log", "--log-file", "
 @dataclass(frozen=True)
 class CommandLine:
     models: tuple[str, ...]
-    run_dir: str | None
-    resume: str | None
-    budget: str | None
-    in_flight: str | None
+    taken: Mapping[str, str]  # options that are the launcher's: name → value
     model_url: str | None  # of all models; the words have it, too
     words: tuple[str, ...]  # all else
     given: frozenset[str]  # options of these words that several runs cannot have
@@ -36,8 +30,8 @@ class CommandLine:
         """Raises UsageProblem for what several runs cannot have. ``given``: further options, such as those of the
         project's settings."""
         for name, why in _REFUSED.items():
-            if name in self.given or f"--{name}" in given:
-                raise UsageProblem(f"--{name} and several models cannot be used together: {why}")
+            if name in self.given or name in given:
+                raise UsageProblem(f"{name} and {SEVERAL} cannot be used together: {why}")
         for model in self.models:
             if self.models.count(model) > 1:
                 raise UsageProblem(f"--model={model} is given twice; give each model once")
@@ -48,18 +42,20 @@ def read_command_line(words: Sequence[str], short: Container[str]) -> CommandLin
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, fromfile_prefix_chars="@")
 
     def add(name: str, **more: str) -> None:
-        forms = [PREFIX + name, *([f"--{name}"] if f"--{name}" in short else [])]
-        parser.add_argument(*forms, dest=name.replace("-", "_"), **more)  # type: ignore[arg-type]
+        forms = [prefixed(name), *([name] if name in short else [])]
+        parser.add_argument(*forms, dest=name, **more)  # type: ignore[arg-type]
 
-    add("model", action="append")
-    for name in ("run-dir", "resume", "budget", "in-flight", "model-url", *_REFUSED):
+    add("--model", action="append")
+    for name in (*_TAKEN, "--model-url", *_REFUSED):
         add(name)
-    found, others = parser.parse_known_args(list(words))
-    refused = frozenset(name for name in _REFUSED if getattr(found, name.replace("-", "_")) is not None)
-    if found.model_url is not None:  # in front, because paths may follow a --
-        others.insert(0, f"{PREFIX}model-url={found.model_url}")
-    more = (found.run_dir, found.resume, found.budget, found.in_flight, found.model_url)
-    return CommandLine(tuple(found.model or ()), *more, tuple(others), refused)
+    known, others = parser.parse_known_args(list(words))
+    found = {name: value for name, value in vars(known).items() if value is not None}
+    url: str | None = found.get("--model-url")
+    if url is not None:  # in front, because paths may follow a --
+        others.insert(0, f"{prefixed('--model-url')}={url}")
+    taken = {name: found[name] for name in _TAKEN if name in found}
+    models = tuple(found.get("--model", ()))
+    return CommandLine(models, taken, url, tuple(others), frozenset(found.keys() & _REFUSED.keys()))
 
 
 def own_paths(words: Sequence[str], name: str) -> list[str]:

@@ -4,16 +4,16 @@ runs."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.options import DIVIDED, OPTIONS, prefixed
 from agentgauge.core.text import read_toml
-from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX
 from agentgauge.run.several.command_line import read_command_line
-from agentgauge.run.several.parent import Member, RunGroup, named
+from agentgauge.run.several.parent import Member, RunGroup, named, totals
 
 _LISTS: Mapping[str, tuple[type, ...]] = {
     "models": (str,),
@@ -24,7 +24,8 @@ _LISTS: Mapping[str, tuple[type, ...]] = {
     "arguments": (str,),
 }
 _LEAST = {"temperatures": 0, "max_tokens": 1, "attempts": 1}
-_SINGLE: Mapping[str, type] = {"folder": str, "budget": str, "in_flight": int, "side_by_side": int}
+_TOTALS = {option.key: option.name for option in DIVIDED}
+_SINGLE: Mapping[str, type] = {"folder": str, "budget": str, **dict.fromkeys(_TOTALS, int), "side_by_side": int}
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Sweep:
     arguments: tuple[str, ...] = ()  # of pytest, for every run
     folder: str = ""  # of the runs
     budget: str | None = None  # of all runs together
-    in_flight: int | None = None  # concurrent requests to one provider
+    totals: Mapping[str, int] = field(default_factory=dict)  # of all runs at one provider, by their keys
     side_by_side: int = 4  # runs at a time
 
     def runs(self) -> RunGroup:
@@ -55,12 +56,12 @@ class Sweep:
         for model, values in product(self.models, list(product(*(values for _, _, values in given)))):
             settings = list(zip(given, values, strict=True))
             name = "-".join([model.rpartition("/")[2], *(form.format(value) for (_, form, _), value in settings)])
-            words = tuple(f"{PREFIX}{option}={value}" for (option, _, _), value in settings)
+            words = tuple(f"{prefixed(option)}={value}" for (option, _, _), value in settings)
             found.append((name, model, (*self.arguments, *words)))
         names = named([name for name, _, _ in found])
         members = (Member(name, model, words) for name, (_, model, words) in zip(names, found, strict=True))
-        batch = {"--batch", f"{PREFIX}batch"} & {*self.arguments}
-        return RunGroup(tuple(members), self.in_flight or (DEFAULT_BATCH if batch else None), self.side_by_side)
+        given_words = {option.key: bool({name, prefixed(name)} & {*self.arguments}) for name, option in OPTIONS.items()}
+        return RunGroup(tuple(members), totals({**given_words, **self.totals}), self.side_by_side)
 
 
 def read_sweep(path: Path) -> Sweep:
@@ -73,7 +74,7 @@ def read_sweep(path: Path) -> Sweep:
         ) from None
     except ValueError as error:
         raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
-    known = [field.name for field in fields(Sweep)]
+    known = [*_LISTS, *_SINGLE]
     for key, value in data.items():
         if key not in known:
             raise UsageProblem(
@@ -83,7 +84,8 @@ def read_sweep(path: Path) -> Sweep:
     if not data.get("models"):
         raise UsageProblem(f'{path} names no model; add models = ["gpt-4o", "..."]')
     lists = {key: tuple(data[key]) for key in _LISTS if key in data}
-    sweep = Sweep(**{"folder": f"runs/{path.stem}", **data, **lists})
+    own = {key: data.pop(key) for key in _TOTALS if key in data}
+    sweep = Sweep(**{"folder": f"runs/{path.stem}", **data, **lists}, totals=own)
     _check_arguments(path, sweep)
     return sweep
 
@@ -112,9 +114,9 @@ def _check_arguments(path: Path, sweep: Sweep) -> None:
     line.check()
     for given, option, key in (
         (line.models, "--model", "models"),
-        (line.run_dir or line.resume, "--run-dir and --resume", "folder"),
-        (line.budget, "--budget", "budget"),
-        (line.in_flight, "--in-flight", "in_flight"),
+        (line.taken.get("--run-dir") or line.taken.get("--resume"), "--run-dir and --resume", "folder"),
+        (line.taken.get("--budget"), "--budget", "budget"),
+        *((line.taken.get(name), name, key) for key, name in _TOTALS.items()),
     ):
         if given:
             raise UsageProblem(f"{path}: arguments must not have {option}; the file has the key {key} for it")

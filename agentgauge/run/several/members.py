@@ -13,10 +13,12 @@ from agentgauge.core.announcement import import_file
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import advice
+from agentgauge.core.options import OPTIONS
 from agentgauge.core.processes import Output, lost_output
 from agentgauge.core.redaction import register_environment
 from agentgauge.core.registry import Registry, tasks_of
 from agentgauge.run.gates import Budget, parse_budget
+from agentgauge.run.option_values import checked
 from agentgauge.run.progress import Live
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
@@ -95,8 +97,8 @@ def run_members(
     config = load_config(root=root)
     register_tool_secrets(config)  # for the logs of tool servers
     limit = parse_budget(budget) if budget else None
-    if group.in_flight is not None and group.in_flight < 1:
-        raise UsageProblem(f"--in-flight {group.in_flight} is too small; give an integer from 1")
+    for name, total in group.totals.items():
+        checked(OPTIONS[name], total)
     todo = launches(parent, group, config, limit, reports.live, again=again)
     try:
         with FolderLock(parent):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.options import DIVIDED, OPTIONS
 from agentgauge.core.redaction import without_logins
-from agentgauge.run.options import OPTIONS
 from agentgauge.run.several.command_line import read_command_line
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import file_name
@@ -40,9 +40,14 @@ class RunGroup:
     """The content of the folder's file."""
 
     members: tuple[Member, ...]
-    in_flight: int | None = None  # concurrent requests to one provider; None: the default
+    totals: Mapping[str, int] = field(default_factory=dict)  # option of which members at one provider get parts → total
     side_by_side: int | None = None  # runs at a time; None: all
     finished: tuple[str, ...] = ()  # members that have ended with exit status 0
+
+
+def totals(values: Mapping[str, Any]) -> dict[str, int]:
+    """``RunGroup.totals``. ``values``: of options by their keys, None where none was given."""
+    return {option.name: values[option.key] or option.default_beside(values) for option in DIVIDED}
 
 
 def named(names: Sequence[str]) -> list[str]:
@@ -76,8 +81,13 @@ def without_secrets(member: Member) -> Member:
 
 
 def write(folder: Path, group: RunGroup) -> None:
-    kept = replace(group, members=tuple(map(without_secrets, group.members)))
-    RunFolder(folder).write_json(FILE, asdict(kept))
+    content = {
+        "members": [asdict(without_secrets(member)) for member in group.members],
+        **{option.key: group.totals.get(option.name) for option in DIVIDED},
+        "side_by_side": group.side_by_side,
+        "finished": group.finished,
+    }
+    RunFolder(folder).write_json(FILE, content)
 
 
 def read(folder: Path) -> RunGroup:
@@ -85,7 +95,8 @@ def read(folder: Path) -> RunGroup:
     try:
         found: Mapping[str, Any] = RunFolder(folder).read_json(FILE)
         members = tuple(Member(one["name"], one["model"], tuple(one["words"])) for one in found["members"])
-        return RunGroup(members, found["in_flight"], found["side_by_side"], tuple(found["finished"]))
+        totals = {option.name: found.get(option.key) or option.default for option in DIVIDED}
+        return RunGroup(members, totals, found["side_by_side"], tuple(found["finished"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageProblem(f"{folder / FILE} cannot be read: {error!r}; restore it, or start again") from None
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config
+from agentgauge.core.options import prefixed
 from agentgauge.model.presets import resolve
 from agentgauge.run.costs.estimate import check_dollars
 from agentgauge.run.gates import Budget
-from agentgauge.run.options import DEFAULT_IN_FLIGHT, PREFIX
 from agentgauge.run.progress import Live
 from agentgauge.run.several.command_line import own_paths
 from agentgauge.run.several.launcher import Launch
@@ -27,12 +27,12 @@ def launches(
     *,
     again: bool = False,
 ) -> list[Launch]:
-    """The runs that are not finished, to be begun or resumed. Members at one host share the concurrent requests.
+    """The runs that are not finished, to be begun or resumed. Members at one host share the totals.
     ``again``: finished runs are resumed, too.
 
     Raises UsageProblem for a model that is not known or lacks its key, or whose prices the budget needs.
     """
-    in_flight, side_by_side = group.in_flight, group.side_by_side or len(group.members)
+    side_by_side = group.side_by_side or len(group.members)
     left = [member for member in group.members if again or not is_finished(parent, member.name)]
     specs = [resolve(member.model, url=member.url, config=config) for member in left]
     check_dollars(budget, specs, shared=True)
@@ -40,11 +40,12 @@ def launches(
     found, before = [], Counter[str]()
     for member, host in zip(left, hosts, strict=True):
         folder = parent / member.name
-        words = [f"{PREFIX}model={member.model}", f"{PREFIX}{'resume' if is_begun(folder) else 'run-dir'}={folder}"]
+        where = "--resume" if is_begun(folder) else "--run-dir"
+        words = [f"{prefixed('--model')}={member.model}", f"{prefixed(where)}={folder}"]
         sharing = min(side_by_side, hosts.count(host)) if host else 1
-        if in_flight or sharing > 1:
-            words.append(f"{PREFIX}in-flight={_share(in_flight or DEFAULT_IN_FLIGHT, sharing, before[host])}")
-            before[host] += 1
+        for name, total in group.totals.items():
+            words.append(f"{prefixed(name)}={_share(total, sharing, before[host])}")
+        before[host] += 1
         found.append(Launch(member.name, [*words, *own_paths(member.words, member.name)], folder, live(folder)))
     return found
 

@@ -18,14 +18,14 @@ Queue = list[int]
 """Positions of one worker's cases in the collection, in order."""
 
 
-def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[Queue]:
-    """The queues of node ids for ``count`` workers. Only the first ``in_flight`` workers get cases, because each needs
+def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], slots: int) -> list[Queue]:
+    """The queues of node ids for ``count`` workers. Only the first ``slots`` workers get cases, because each needs
     at least one request.
 
     Each unit goes to the worker with the fewest cases, the first one of several: single cases round robin, ``i``, ``i +
     count`` and so on. ``groups`` counts with ``loadgroup`` only.
     """
-    used = min(count, in_flight)
+    used = min(count, slots)
     empty: list[Queue] = [[] for _ in range(count - used)]
     if mode in SINGLE:
         return [list(range(number, len(nodes), used)) for number in range(used)] + empty
