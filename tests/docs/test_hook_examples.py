@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import struct
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.docs.pages import ROOT
-from tests.plugin.project import GTA, PYTEST, WILD, Project, records, summary
+from tests.plugin.project import GTA, PYTEST, WILD, Project, pytest_here, records, summary
 
 pytestmark = pytest.mark.slow
 
@@ -24,13 +21,13 @@ tracked = pytest.mark.skipif(
 )
 
 
-def run(plugin: str, *words: str, cwd: Path, python: Path = Path(sys.executable), **env: str) -> str:
+def run(*words: str, cwd: Path, python: Path = Path(sys.executable), status: int = 0, **env: str) -> str:
     """What a run with the oracle writes; its folder is ``run``."""
     path = f"{ROOT}:{PLUGINS[0].parent}:{cwd}"
-    command = [str(python), *PYTEST, "-p", plugin, *words, "--model=oracle", "--run-dir=run"]
+    command = [str(python), *PYTEST, *words, "--model=oracle", "--run-dir=run"]
     environment = Project(cwd).environment({"PYTHONPATH": path, **env})
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     assert "the run went on without it" not in done.stdout
     return done.stdout
 
@@ -44,7 +41,7 @@ def test_each_has_at_most_40_lines(plugin: Path) -> None:
 @pytest.mark.heavy
 def test_mlflow(tmp_path: Path) -> None:
     where = {"MLFLOW_TRACKING_URI": "file:./mlruns", "MLFLOW_ALLOW_FILE_STORE": "true"}
-    output = run("track_mlflow", *WILD, "--limit=8", cwd=tmp_path, python=TRACKERS, **where)
+    output = run("-p", "track_mlflow", *WILD, "--limit=8", cwd=tmp_path, python=TRACKERS, **where)
     [folder] = (tmp_path / "mlruns" / "0").glob("*/")
     assert f"MLflow: run {folder.name} in file:./mlruns" in output
     assert {path.name: path.read_text() for path in (folder / "params").iterdir()} == {
@@ -62,7 +59,16 @@ def test_mlflow(tmp_path: Path) -> None:
 @tracked
 @pytest.mark.heavy
 def test_weights_and_biases(tmp_path: Path) -> None:
-    run("track_wandb", *WILD, "--limit=8", cwd=tmp_path, python=TRACKERS, WANDB_MODE="offline", WANDB_PROJECT="ours")
+    run(
+        "-p",
+        "track_wandb",
+        *WILD,
+        "--limit=8",
+        cwd=tmp_path,
+        python=TRACKERS,
+        WANDB_MODE="offline",
+        WANDB_PROJECT="ours",
+    )
     [file] = tmp_path.glob("wandb/offline-run-*/run-*.wandb")
     command = [str(TRACKERS), str(Path(__file__).parent / "read_wandb.py"), str(file)]
     seen = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -103,11 +109,12 @@ def pytest_unconfigure():
 """
 
 
+@pytest.mark.heavy
 def test_opentelemetry(tmp_path: Path) -> None:
     pytest.importorskip("opentelemetry.sdk")
     names = pytest.importorskip("opentelemetry.semconv._incubating.attributes.gen_ai_attributes")
     (tmp_path / "sdk.py").write_text(SDK)
-    run("trace_opentelemetry", "-p", "sdk", *GTA, "-k", "gta_workflow and VideoClip", "--limit=1", cwd=tmp_path)
+    run("-p", "trace_opentelemetry", "-p", "sdk", *GTA, "-k", "gta_workflow and VideoClip", "--limit=1", cwd=tmp_path)
     spans = json.loads((tmp_path / "spans.json").read_text())
     [record] = records(tmp_path / "run")
     *exchanges, case = spans  # a span is exported when it ends
@@ -136,16 +143,39 @@ def test_opentelemetry(tmp_path: Path) -> None:
     assert used <= known
 
 
-def test_spans_of_what_fails(tmp_path: Path) -> None:
-    """..."""
+FAILS = """
+from agentgauge.core.errors import ModelFault
+
+def pytest_agentgauge_request(request):
+    raise ModelFault("the endpoint answered HTTP 500")
+"""
+
+
+def test_opentelemetry_where_a_request_fails(tmp_path: Path) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    project = Project.make(tmp_path, 1)
+    (tmp_path / "sdk.py").write_text(SDK)
+    project.add_to_conftest(FAILS)
+    run("-p", "trace_opentelemetry", "-p", "sdk", "--data=toy", cwd=tmp_path, status=1)
+    request, case = json.loads((tmp_path / "spans.json").read_text())
+    for span in (request, case):
+        assert span["status"]["status_code"] == "ERROR"
+        assert "the endpoint answered HTTP 500" in span["status"]["description"]
+    assert request["parent_id"] == case["context"]["span_id"]
+    assert request["attributes"]["error.type"] == "_OTHER"
+    assert case["attributes"]["test.case.result.status"] == "fail"
 
 
 def test_a_figure_of_ones_own(tmp_path: Path) -> None:
-    output = run("tool_calls", *WILD, "--limit=24", "--alluredir=allure", cwd=tmp_path)
+    """Copied into the project."""
+    (tmp_path / "conftest.py").write_bytes((ROOT / "examples" / "hooks" / "tool_calls.py").read_bytes())
+    words = ("--pyargs", "bench_wild", "--model=oracle", "--limit=24", "--run-dir=run", "--alluredir=allure")
+    result = pytest_here(*words, cwd=tmp_path)
+    assert result.status == 0
     figure = summary(tmp_path / "run")["tasks"]["wild"]["metrics"]["Calls a session"]
     assert (figure["n"], figure["added"]) == (6, True)
     assert figure["low"] < figure["value"] < figure["high"]
-    assert "Calls a session" in output
+    assert "Calls a session" in result.output
     assert "Calls a session" in (tmp_path / "run" / "report.html").read_text()
     [metric] = [
         each

@@ -110,6 +110,36 @@ def test_a_folders_hooks_see_its_cases_alone(tmp_path):
     assert (project.path / "seen").read_text() == "x"
 
 
+@pytest.mark.parametrize("options", [("-n", "0"), ("-n", "2")])
+def test_cases_of_an_installed_package_count_as_the_projects_own(options, tmp_path):
+    project = Project.make(tmp_path / "p", 1)
+    add(project, "def pytest_agentgauge_case_finished(record):\n    open('seen', 'a').write('x')\n")
+    project.run("--pyargs", "bench_wild", "--model=oracle", "--limit=4", *options, data="auto")
+    assert (project.path / "seen").read_text() == "xxxx"
+
+
+EVENTS = """
+import asyncio
+
+async def pytest_agentgauge_request(request):
+    await asyncio.sleep(0.2)
+    return ChatReply("no")
+
+def pytest_agentgauge_reply(case, event):
+    assert event is case.events[-1]
+    open("seen", "w").write(f"{event.kind} {event.name} {event.seconds > 0.1} {event.start}")
+"""
+
+
+def test_a_reply_comes_with_its_event(tmp_path):
+    project = Project.make(tmp_path / "p", 1)
+    add(project, f"from agentgauge.authoring import ChatReply\n{EVENTS}")
+    project.run("--model=oracle", "--run-dir=run")
+    [record] = records(project.path / "run")
+    [event] = record["transcript"]["events"]
+    assert (project.path / "seen").read_text() == f"model oracle True {event['start']}"
+
+
 FIGURES = """
 def pytest_agentgauge_figures(run, figures):
     figures.add("toy.say", "Length", {{record.sample: len(record.sample) for record in run.records}})
