@@ -124,9 +124,11 @@ def pytest_agentgauge_run_planned(run: Run) -> None:
 @hookspec
 def pytest_agentgauge_ended(run: Run, outlines: Mapping[CaseId, CaseOutline]) -> None:
     """The cases have ended and their records are merged: sum them up, in ``run.summary_json`` and the run folder.
-    AgentGauge's own reports do; what another plugin raises here fails the run.
+    AgentGauge's own reports do; what another plugin raises here fails the run. ``outlines``: of the cases that have a
+    record, without their transcripts.
 
-    ``outlines``: of the cases that have a record, without their transcripts.
+        def pytest_agentgauge_ended(run, outlines):
+            print(len(outlines), "of", len(run.plan), "cases have a record")
     """
 
 

@@ -92,9 +92,7 @@ def test_an_observer_that_fails_is_one_note(tmp_path):
     add(project, "def pytest_agentgauge_reply(reply):\n    raise ValueError('no tracker')\n")
     result = project.run("--model=oracle", "--run-dir=run")
     assert result.status == 0
-    note = (
-        "pytest_agentgauge_reply of conftest.py has failed 3 times (ValueError: no tracker); the run went on without it"
-    )
+    note = "pytest_agentgauge_reply of conftest.py has failed 3 times (ValueError: no tracker, line 5);"
     assert result.output.count(note) == 1
 
 
@@ -181,7 +179,8 @@ def test_allures_result_of_a_case_can_be_changed(tmp_path):
 @pytest.mark.parametrize(
     ("hook", "said"),
     [
-        ("def pytest_agentgauge_replied(reply): ...", "unknown hook 'pytest_agentgauge_replied'"),
+        ("def pytest_agentgauge_replied(reply): ...", "ERROR: unknown hook 'pytest_agentgauge_replied' in conftest.py"),
+        ("def pytest_agentgauge_replied(reply): ...", "(did you mean reply?); docs/hooks.md has all hooks"),
         ("import pytest\n@pytest.hookimpl(wrapper=True)\ndef pytest_agentgauge_reply():\n    yield", "is a wrapper"),
     ],
 )
