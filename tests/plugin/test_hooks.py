@@ -58,9 +58,8 @@ def add(project, text, folder="."):
 
 
 def said(project, name):
-    return next(
-        each["say"] for each in map(json.loads, (project.path / "toy" / "toy.jsonl").open()) if each["id"] == name
-    )
+    samples = map(json.loads, (project.path / "toy" / "toy.jsonl").read_text().splitlines())
+    return next(sample["say"] for sample in samples if sample["id"] == name)
 
 
 ANSWERS = {
