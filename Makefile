@@ -21,7 +21,7 @@ DEV := $(VENV)/.installed-dev
 NPM := $(VENV)/.tried-npm
 DOCS := $(VENV)/.installed-docs
 
-APART := $(foreach name,beside agents-openai agents-smolagents,$(VENV)/$(name)/.tried)
+APART := $(foreach name,beside trackers agents-openai agents-smolagents,$(VENV)/$(name)/.tried)
 
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
@@ -66,9 +66,10 @@ $(NPM):
 	|| echo "Allure and axe-core could not be installed by npm; the tests of dashboards and of accessibility will be skipped"; fi
 	@touch $@
 
-# Environments of their own: pytest's other plugins, which would change every test of ours, and frameworks that pin other
-# versions of what we use. Tests that need one which could not be installed are skipped.
+# Environments of their own: pytest's other plugins, which would change every test of ours, and trackers and frameworks that
+# pin other versions of what we use. Tests that need one which could not be installed are skipped.
 $(VENV)/beside/.tried: PACKAGES = --editable '.[beside]'
+$(VENV)/trackers/.tried: PACKAGES = --editable . 'mlflow-skinny>=3' 'wandb>=0.20'
 $(VENV)/agents-openai/.tried: PACKAGES = 'openai-agents>=0.24'
 $(VENV)/agents-smolagents/.tried: PACKAGES = 'smolagents[mcp,openai]>=1.26' 'mcp<2'
 $(VENV)/peers/.tried: PACKAGES = inspect-ai openai

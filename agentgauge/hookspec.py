@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentgauge.core.case import Case
     from agentgauge.core.chat import ChatReply, ChatRequest
     from agentgauge.core.tools import ToolOutput
-    from agentgauge.core.types import Record
+    from agentgauge.core.types import Event, Record
     from agentgauge.run.added_figures import AddedFigures
     from agentgauge.run.run import Run
     from agentgauge.store.jsonl import CaseId, CaseOutline
@@ -52,6 +52,9 @@ async def pytest_agentgauge_request(case: Case, request: ChatRequest) -> ChatRep
     """A model is to be asked, the tested one or one of a role (``request.case.role``). A reply is taken in its place,
     and nothing is sent: a stub, a stored reply, another client. The record says whose answer it is.
 
+        from agentgauge.authoring import ChatReply
+
+
         def pytest_agentgauge_request(case, request):
             if "capital of France" in str(request.messages[-1]["content"]):
                 return ChatReply("Paris")
@@ -59,12 +62,14 @@ async def pytest_agentgauge_request(case: Case, request: ChatRequest) -> ChatRep
 
 
 @hookspec
-def pytest_agentgauge_reply(case: Case, request: ChatRequest, reply: ChatReply) -> None:
+def pytest_agentgauge_reply(case: Case, request: ChatRequest, reply: ChatReply, event: Event) -> None:
     """A reply has come, of a model or of ``pytest_agentgauge_request``: its ``text``, ``tool_calls``, ``usage``
-    (tokens, and dollars where the price is known), ``seconds`` since the request.
+    (tokens, and dollars where the price is known). ``event``: as the record will have it; its ``name`` is the model's,
+    ``start`` and ``seconds`` say when it was asked and how long it took. A request that failed for good is in
+    ``case.events`` alone.
 
-        def pytest_agentgauge_reply(case, request, reply):
-            print(case.id, reply.usage.prompt_tokens, "tokens in")
+        def pytest_agentgauge_reply(case, reply, event):
+            print(case.id, reply.usage.prompt_tokens, "tokens in", event.seconds, "s")
     """
 
 
@@ -83,12 +88,12 @@ async def pytest_agentgauge_tool_call(
 
 @hookspec
 def pytest_agentgauge_tool_result(
-    case: Case, name: str, arguments: Mapping[str, Any], result: tuple[ToolOutput, ...]
+    case: Case, name: str, arguments: Mapping[str, Any], result: tuple[ToolOutput, ...], event: Event
 ) -> None:
-    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. A refusal or a failure of a tool is in
-    ``case.events`` alone.
+    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. ``event``: as that of a reply. A refusal or a
+    failure of a tool is in ``case.events`` alone.
 
-        def pytest_agentgauge_tool_result(case, name, arguments, result):
+        def pytest_agentgauge_tool_result(name, result):
             print(name, "gave", [output.type for output in result])
     """
 
@@ -108,19 +113,22 @@ def pytest_agentgauge_case_finished(record: Record) -> None:
 
 @hookspec
 def pytest_agentgauge_run_planned(run: Run) -> None:
-    """The cases are planned and the services started; no case has begun. ``run``: ``plan``, ``settings``, ``folder``.
+    """The cases are planned and the services started; no case has begun. ``run``: ``plan`` (the ids of the cases),
+    ``settings``, ``folder``.
 
-    def pytest_agentgauge_run_planned(run):
-        print(len(run.plan), "cases of", run.settings.tested)
+        def pytest_agentgauge_run_planned(run):
+            print(len(run.plan), "cases of", run.settings.tested)
     """
 
 
 @hookspec
 def pytest_agentgauge_ended(run: Run, outlines: Mapping[CaseId, CaseOutline]) -> None:
     """The cases have ended and their records are merged: sum them up, in ``run.summary_json`` and the run folder.
-    AgentGauge's own reports do; what another plugin raises here fails the run.
+    AgentGauge's own reports do; what another plugin raises here fails the run. ``outlines``: of the cases that have a
+    record, without their transcripts.
 
-    ``outlines``: of the cases that have a record, without their transcripts.
+        def pytest_agentgauge_ended(run, outlines):
+            print(len(outlines), "of", len(run.plan), "cases have a record")
     """
 
 
@@ -131,7 +139,8 @@ def pytest_agentgauge_figures(run: Run, figures: AddedFigures) -> None:
     cannot be replaced: other runs have it too.
 
         def pytest_agentgauge_figures(run, figures):
-            figures.add("wild", "Tool calls", {record.sample: len(record.calls) for record in run.records})
+            scored = [record for record in run.records if record.task == "wild" and record.score]
+            figures.add("wild", "Seconds", {record.sample: record.transcript.seconds for record in scored})
     """
 
 
@@ -154,16 +163,17 @@ def pytest_agentgauge_report(run: Run) -> None:
 
         def pytest_agentgauge_report(run):
             for name, task in run.summary.items():
-                tracker.log_metric(name, task.headline.value)
+                print(name, task.headline, task.figures)
     """
 
 
 @hookspec
 def pytest_agentgauge_terminal(run: Run, write: Callable[[str], None]) -> None:
-    """The tables stand on the terminal: ``write`` puts a line below them.
+    """The tables stand on the terminal: ``write`` puts a line below them. Not called without pytest, which has no
+    terminal.
 
-    def pytest_agentgauge_terminal(run, write):
-        write(f"tracked as {tracker.url}")
+        def pytest_agentgauge_terminal(run, write):
+            write(f"a copy of {run.folder} is kept")
     """
 
 
@@ -176,5 +186,5 @@ def pytest_agentgauge_allure_result(result: dict[str, Any], record: Record) -> N
     ``result``: as Allure's JSON has it. By ``agentgauge report --allure``, only hooks of installed packages are called.
 
         def pytest_agentgauge_allure_result(result, record):
-            result["labels"].append({"name": "owner", "value": OWNERS[record.task]})
+            result["labels"].append({"name": "owner", "value": f"owner of {record.task}"})
     """

@@ -298,9 +298,10 @@ class Case:
         if reply.observed:
             detail["observed"] = dict(reply.observed)
         self._note_cached(detail, reply.cached)
-        self.events.append(_event("model", model.name, exchange, detail))
+        self.events.append(event := _event("model", model.name, exchange, detail))
         if self.hooks:
-            await self.hooks.tell("pytest_agentgauge_reply", case=self, request=request, reply=reply)
+            given = {"case": self, "request": request, "reply": reply, "event": event}
+            await self.hooks.tell("pytest_agentgauge_reply", **given)
         return reply
 
     async def _reply(self, model: ChatModel, request: ChatRequest, detail: dict[str, Any]) -> ChatReply:
@@ -372,10 +373,10 @@ class Case:
         )
         detail["result"] = [{"type": output.type, "content": output.content} for output in result]
         self._note_cached(detail, result[0].cached if result else None)
-        self.events.append(_event("tool", name, exchange, detail))
+        self.events.append(event := _event("tool", name, exchange, detail))
         if self.hooks:
-            given = {"case": self, "name": name, "arguments": arguments}
-            await self.hooks.tell("pytest_agentgauge_tool_result", **given, result=result)
+            given = {"case": self, "name": name, "arguments": arguments, "result": result, "event": event}
+            await self.hooks.tell("pytest_agentgauge_tool_result", **given)
         return result
 
     async def _called(

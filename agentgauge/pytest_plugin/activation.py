@@ -26,7 +26,7 @@ from agentgauge.pytest_plugin.own_tests import OwnTests
 from agentgauge.pytest_plugin.run_state import continue_selection, select, selection
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.crashes import Suspects
-from agentgauge.run.hooks import Hooks, installed_plugins
+from agentgauge.run.hooks import Hooks, check_names, installed_plugins
 from agentgauge.run.run import Run
 from agentgauge.run.run_folder import check_run
 from agentgauge.run.runner import Place
@@ -151,6 +151,7 @@ def activate(config: pytest.Config) -> None:
         add_task_markers(config)
         for name, plugin in installed_plugins():
             config.pluginmanager.register(plugin, name)
+        check_names(config.pluginmanager.list_name_plugin())
         config.stash[HOOKS] = Hooks(config.hook)
         run = None if sent else _claimed(config)
         settings = run.settings if run else _worker_settings(config, sent or {})

@@ -322,18 +322,21 @@ class Worker:
             self._submit(queue)
 
     def _hooks_by_case(self, session: pytest.Session) -> Callable[[CaseId], Hooks | None]:
-        """Which hooks a case has: a conftest.py sees only the tests below its folder."""
+        """Which hooks a case has: a conftest.py sees only the tests below its folder. Tests that lie elsewhere, of
+        installed packages, count as tests in the project's own folder."""
         hooks = self.config.stash[HOOKS]
         if not hooks.see_cases:
             return lambda _: None
-        folders = {case.id: item.path.parent for item in session.items if (case := case_of(item))}
+        root = self.config.rootpath
+        places = {case.id: item.path.parent for item in session.items if (case := case_of(item))}
+        folders = {case: place if place.is_relative_to(root) else root for case, place in places.items()}
 
         @cache
         def of_folder(folder: Path) -> Hooks | None:
             found = Hooks(session.gethookproxy(folder), hooks.failures)
             return found if found.see_cases else None
 
-        return lambda case: of_folder(folders.get(case, self.config.rootpath))
+        return lambda case: of_folder(folders.get(case, root))
 
     def _submit(self, items: Sequence[pytest.Item]) -> None:
         """Note cases that may be started before pytest reaches them."""

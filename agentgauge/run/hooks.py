@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +15,7 @@ import pluggy
 
 from agentgauge import hookspec
 from agentgauge.core.announcement import announced
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem, did_you_mean
 
 ENTRY_POINTS = "agentgauge"
 """The group of entry points that name modules with implementations of hooks."""
@@ -32,9 +33,9 @@ class Failures:
     def __init__(self) -> None:
         self._found: dict[str, tuple[int, str]] = {}  # "HOOK of PLUGIN" → how often, and the first error
 
-    def add(self, hook: str, plugin: str, error: Exception) -> None:
+    def add(self, hook: str, plugin: str, implementation: pluggy.HookImpl, error: Exception) -> None:
         where = f"{hook} of {plugin}"
-        count, first = self._found.get(where, (0, f"{type(error).__name__}: {error}"))
+        count, first = self._found.get(where, (0, f"{type(error).__name__}: {error}{_line(implementation, error)}"))
         self._found[where] = count + 1, first
 
     def sentences(self) -> list[str]:
@@ -78,7 +79,7 @@ class Hooks:
             except MemoryError:
                 raise
             except Exception as error:  # of another's code, which only looks on
-                self.failures.add(hook, plugin, error)
+                self.failures.add(hook, plugin, implementation, error)
 
     def call(self, hook: str, **given: Any) -> None:
         """Call all of them, outside of any event loop. Raises what they raise."""
@@ -95,7 +96,7 @@ class Hooks:
             except MemoryError:
                 raise
             except Exception as error:
-                self.failures.add(hook, plugin, error)
+                self.failures.add(hook, plugin, implementation, error)
 
     def _of(self, hook: str) -> list[tuple[str, pluggy.HookImpl]]:
         """Plugin and implementation, in the order in which they are called: the latest first, as pluggy does."""
@@ -130,10 +131,20 @@ def hooks_of(plugins: Sequence[Any] = ()) -> Hooks:
     try:
         for name, plugin in [*installed_plugins(), *((None, plugin) for plugin in plugins)]:
             manager.register(plugin, name)
-        manager.check_pending()
-    except (pluggy.PluginValidationError, ValueError) as error:  # no such hook; the same plugin twice
+    except (pluggy.PluginValidationError, ValueError) as error:  # no such argument; the same plugin twice
         raise UsageProblem(f"{error}; docs/hooks.md has all hooks") from None
+    check_names(manager.list_name_plugin())
     return Hooks(manager.hook)
+
+
+def check_names(plugins: Iterable[tuple[str, Any]]) -> None:
+    """``plugins``: name and plugin. Raises UsageProblem for a function that is named as a hook and is none."""
+    hooks = [name.removeprefix(PREFIX) for name in vars(hookspec) if name.startswith(PREFIX)]
+    for plugin, each in plugins:
+        for name in dir(each):
+            if name.startswith(PREFIX) and (short := name.removeprefix(PREFIX)) not in hooks:
+                where = f"unknown hook {name!r} in {Path(plugin).name}"
+                raise UsageProblem(f"{where}{did_you_mean(short, hooks)}; docs/hooks.md has all hooks")
 
 
 class _Plugins(pluggy.PluginManager):
@@ -164,3 +175,11 @@ def _name(implementation: pluggy.HookImpl) -> str:
     if isinstance(implementation.plugin, ModuleType):
         return Path(implementation.plugin_name).name
     return type(implementation.plugin).__name__
+
+
+def _line(implementation: pluggy.HookImpl, error: Exception) -> str:
+    """The last line of the plugin's own file that was run before an error."""
+    code = getattr(inspect.unwrap(implementation.function), "__code__", None)
+    file = code and code.co_filename
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
+    return f", line {lines[-1]}" if lines else ""

@@ -86,7 +86,7 @@ def test_nothing_inside_imports_them() -> None:
     )
     folders = ("agentgauge", "bench_gta", "bench_mmau", "bench_wild", "bundled_data", "reports", "tool_impls")
     for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
-        if "new_benchmark" in path.parts:
-            continue  # what `agentgauge new` writes is a user's
+        if "new_benchmark" in path.parts or path.name == "hookspec.py":
+            continue  # what `agentgauge new` writes is a user's, and so are the examples of hooks
         for found in imported.finditer(path.read_text(encoding="utf-8")):
             assert found[1] and not set(re.findall(r"\w+", found[1])) & set(NAMES), f"{path}: {found[0]}"

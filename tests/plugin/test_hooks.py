@@ -58,9 +58,8 @@ def add(project, text, folder="."):
 
 
 def said(project, name):
-    return next(
-        each["say"] for each in map(json.loads, (project.path / "toy" / "toy.jsonl").open()) if each["id"] == name
-    )
+    samples = map(json.loads, (project.path / "toy" / "toy.jsonl").read_text().splitlines())
+    return next(sample["say"] for sample in samples if sample["id"] == name)
 
 
 ANSWERS = {
@@ -92,9 +91,7 @@ def test_an_observer_that_fails_is_one_note(tmp_path):
     add(project, "def pytest_agentgauge_reply(reply):\n    raise ValueError('no tracker')\n")
     result = project.run("--model=oracle", "--run-dir=run")
     assert result.status == 0
-    note = (
-        "pytest_agentgauge_reply of conftest.py has failed 3 times (ValueError: no tracker); the run went on without it"
-    )
+    note = "pytest_agentgauge_reply of conftest.py has failed 3 times (ValueError: no tracker, line 5);"
     assert result.output.count(note) == 1
 
 
@@ -108,6 +105,36 @@ def test_a_folders_hooks_see_its_cases_alone(tmp_path):
     assert not (project.path / "seen").exists()
     project.run("--model=oracle", "--run-dir=two", "other")
     assert (project.path / "seen").read_text() == "x"
+
+
+@pytest.mark.parametrize("options", [("-n", "0"), ("-n", "2")])
+def test_cases_of_an_installed_package_count_as_the_projects_own(options, tmp_path):
+    project = Project.make(tmp_path / "p", 1)
+    add(project, "def pytest_agentgauge_case_finished(record):\n    open('seen', 'a').write('x')\n")
+    project.run("--pyargs", "bench_wild", "--model=oracle", "--limit=4", *options, data="auto")
+    assert (project.path / "seen").read_text() == "xxxx"
+
+
+EVENTS = """
+import asyncio
+
+async def pytest_agentgauge_request(request):
+    await asyncio.sleep(0.2)
+    return ChatReply("no")
+
+def pytest_agentgauge_reply(case, event):
+    assert event is case.events[-1]
+    open("seen", "w").write(f"{event.kind} {event.name} {event.seconds > 0.1} {event.start}")
+"""
+
+
+def test_a_reply_comes_with_its_event(tmp_path):
+    project = Project.make(tmp_path / "p", 1)
+    add(project, f"from agentgauge.authoring import ChatReply\n{EVENTS}")
+    project.run("--model=oracle", "--run-dir=run")
+    [record] = records(project.path / "run")
+    [event] = record["transcript"]["events"]
+    assert (project.path / "seen").read_text() == f"model oracle True {event['start']}"
 
 
 FIGURES = """
@@ -151,7 +178,8 @@ def test_allures_result_of_a_case_can_be_changed(tmp_path):
 @pytest.mark.parametrize(
     ("hook", "said"),
     [
-        ("def pytest_agentgauge_replied(reply): ...", "unknown hook 'pytest_agentgauge_replied'"),
+        ("def pytest_agentgauge_replied(reply): ...", "ERROR: unknown hook 'pytest_agentgauge_replied' in conftest.py"),
+        ("def pytest_agentgauge_replied(reply): ...", "(did you mean reply?); docs/hooks.md has all hooks"),
         ("import pytest\n@pytest.hookimpl(wrapper=True)\ndef pytest_agentgauge_reply():\n    yield", "is a wrapper"),
     ],
 )

@@ -1,0 +1,134 @@
+"""The page about hooks, and the examples in agentgauge/hookspec.py."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import re
+import textwrap
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from agentgauge import hookspec
+from agentgauge.run.hooks import OF_CASES, PREFIX
+from tests.docs.pages import blocks, rows, text
+from tests.plugin.project import pytest_here
+
+PAGE = text("docs/hooks.md")
+HOOKS = {name: hook for name, hook in vars(hookspec).items() if name.startswith(PREFIX)}
+
+
+def test_the_table_has_every_hook_with_its_process_and_arguments() -> None:
+    listed = [
+        (PREFIX + row[0].strip("`"), row[1], re.findall(r"`(\w+)`", row[3]))
+        for row in rows(PAGE, "hook", "process", "called", "arguments", "answer")
+    ]
+    expected = [
+        (name, "worker" if name in OF_CASES else "first", list(inspect.signature(hook).parameters))
+        for name, hook in HOOKS.items()
+    ]
+    assert listed == expected
+
+
+def test_every_argument_is_described() -> None:
+    listed = {row[0].strip("`") for row in rows(PAGE, "argument", "what to read from it")}
+    every = {argument for hook in HOOKS.values() for argument in inspect.signature(hook).parameters}
+    assert every - listed == {"name", "arguments"}  # of a tool; they say it themselves
+    assert listed <= every
+
+
+def example(name: str) -> str:
+    """The example in the docstring of a hook."""
+    words = inspect.getdoc(HOOKS[name]) or ""
+    return textwrap.dedent("\n".join(line for line in words.splitlines() if not line or line.startswith("    ")))
+
+
+NOTED = """
+import functools
+
+def noted(hook):
+    @functools.wraps(hook)
+    def call(*given, **named):
+        with open("called", "a") as stream:
+            print(hook.__name__, file=stream)
+        return hook(*given, **named)
+    return call
+
+for name, hook in list(globals().items()):
+    if name.startswith("pytest_agentgauge_"):
+        globals()[name] = noted(hook)
+"""
+
+
+@pytest.mark.heavy
+@pytest.mark.slow
+def test_the_example_of_every_hook_is_called(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("\n\n".join([*map(example, HOOKS), NOTED]))
+    cases = ("bench_gta", "bench_wild", "-k", "wild or (gta_workflow and VideoClip)", "--limit=4")
+    output = solved(tmp_path, *cases, "--alluredir=allure")
+    assert set((tmp_path / "called").read_text().split()) == set(HOOKS)
+    assert "a copy of" in output
+    assert "Seconds" in output
+    assert FAILED not in output
+
+
+FAILED = "the run went on without it"
+
+
+def solved(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
+    """What a run with the oracle writes; its folder is ``run``."""
+    result = pytest_here("--pyargs", *words, "--model=oracle", "--run-dir=run", cwd=folder, env=env)
+    assert result.status == 0, result.output
+    return result.output
+
+
+STEPS = PAGE.partition("## A reporter, step by step")[2]
+
+
+class Webhook(BaseHTTPRequestHandler):
+    received: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.received.append(body.decode())
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_the_reporter_works(options: tuple[str, ...], tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), Webhook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/hook"
+        output = reported(tmp_path, address, *options)
+        server.shutdown()
+    assert f"sent to {address}" in output
+    assert FAILED not in output
+    said = re.search(r"gets `(.*?)`", STEPS)
+    assert said
+    assert Webhook.received[-1] == said[1]
+    with (tmp_path / "run" / "cases.csv").open() as stream:
+        cases = list(csv.DictReader(stream))
+    assert [(case["task"], case["status"]) for case in cases] == [("wild", "passed")] * 8
+
+
+@pytest.mark.slow
+def test_the_reporter_without_an_answer_is_a_note(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), Webhook) as server:
+        port = server.server_port  # free again, once it is closed
+    output = reported(tmp_path, f"http://127.0.0.1:{port}/hook")
+    note = next(line for line in STEPS.splitlines() if "has failed once" in line)
+    assert note.strip() in output.splitlines()
+
+
+def reported(folder: Path, address: str, *options: str) -> str:
+    (folder / "conftest.py").write_text("\n\n".join(blocks(STEPS, "python")))
+    return solved(folder, "bench_wild", "--limit=8", *options, env={"WEBHOOK": address})
