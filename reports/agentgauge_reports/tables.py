@@ -144,7 +144,9 @@ def _table(
         "values": {name: _rounded(ours[name]["value"]) if name in ours else None for name in printed["columns"]},
         "marks": {},
         "intervals": {
-            name: [_rounded(one["low"]), _rounded(one["high"])] for name, one in ours.items() if one["low"] is not None
+            name: [_rounded(one["low"]), _rounded(one["high"])]
+            for name, one in ours.items()
+            if None not in (one["low"], one["high"])
         },
     }
     return {
