@@ -151,7 +151,8 @@ def activate(config: pytest.Config) -> None:
         for task in registry_of(config):
             config.addinivalue_line("markers", f"{task.name.replace('.', '_')}: the task {task.name}")
         for name, plugin in installed_plugins():
-            config.pluginmanager.register(plugin, name)
+            if not config.pluginmanager.is_registered(plugin):  # by -p
+                config.pluginmanager.register(plugin, name)
         config.stash[HOOKS] = Hooks(config.hook)
         run = None if sent else _claimed(config)
         settings = run.settings if run else _worker_settings(config, sent or {})

@@ -38,7 +38,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     ),
     "--agent": described(
         "COMMAND",
-        "test an agent program in the model's place, or the function of an entry point of agentgauge.agents; --model"
+        "test an agent program in the model's place, or a function that a package announces; --model"
         " then names the model that the agent may ask (default: test the model)",
     ),
     "--dialect": described(
