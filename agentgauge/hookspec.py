@@ -1,11 +1,13 @@
 """The hooks of AgentGauge: what sees or changes a run implements them, in a ``conftest.py``, in a plugin of pytest, or
-in a module that an installed package names in the entry-point group ``agentgauge``.
+in a module that an installed package names in the entry-point group ``agentgauge``. Every process imports these
+modules, so they import what is heavy inside of their functions.
 
 A hook is a function of the name that is documented here, with those of the arguments that it needs, in any order. See
 docs/hooks.md for examples of a whole plugin.
 
-- **Where.** Hooks of a case run in the process that runs the case: an xdist worker, or the one process without ``-n``.
-  Hooks of the run run in pytest's first process. A ``conftest.py`` sees only the cases of the tests below its folder.
+- **Where.** Hooks that announce are called in every process, and of installed packages alone. Hooks of a case run in
+  the process that runs the case: an xdist worker, or the one process without ``-n``. Hooks of the run run in pytest's
+  first process. A ``conftest.py`` sees only the cases of the tests below its folder.
 - **When they wait.** A hook of a case may be ``async``; it is awaited in the event loop of the run, where many cases
   are solved at once. Any other function runs in a thread outside that loop, so it may block; several may run at a time.
 - **What they answer.** ``pytest_agentgauge_request`` and ``pytest_agentgauge_tool_call`` answer in the place of the
@@ -22,17 +24,104 @@ from typing import TYPE_CHECKING, Any
 from pluggy import HookspecMarker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from agentgauge.agent.dialects.format import Format
     from agentgauge.core.case import Case
     from agentgauge.core.chat import ChatReply, ChatRequest
+    from agentgauge.core.task import Task
     from agentgauge.core.tools import ToolOutput
     from agentgauge.core.types import Event, Record
+    from agentgauge.data.fetch.dataset import DataSet
+    from agentgauge.model.providers import Provider
     from agentgauge.run.added_figures import AddedFigures
     from agentgauge.run.run import Run
     from agentgauge.store.jsonl import CaseId, CaseOutline
 
 hookspec = HookspecMarker("pytest")
+
+# -- what a package announces, in every process, whenever it is needed; commands without pytest call these, too
+#
+# A conftest.py cannot implement them: a tool server or a worker of it knows of none. Tasks need no hook there, since
+# those that it holds are found. Agents, and code that a model wrote, cannot read the packages of these modules, because
+# gold may be in them.
+
+
+@hookspec
+def pytest_agentgauge_tasks() -> Sequence[Task]:
+    """Benchmarks. A class below ``@benchmark`` is a task, too.
+
+    def pytest_agentgauge_tasks():
+        from sums.test_sums import Sums
+
+        return [Sums]
+    """
+
+
+@hookspec
+def pytest_agentgauge_data() -> Sequence[DataSet]:
+    """Data sets that ``agentgauge fetch`` downloads and ``agentgauge data`` lists.
+
+    def pytest_agentgauge_data():
+        from sums.fetch import SUMS
+
+        return [SUMS]
+    """
+
+
+@hookspec
+def pytest_agentgauge_commands() -> Mapping[str, Callable[[Sequence[str]], int]]:
+    """Commands of ``agentgauge``, by name: functions that get the words behind the name, and return the exit status.
+    The first line of the docstring is the help. The commands of AgentGauge cannot be replaced.
+
+        def pytest_agentgauge_commands():
+            from sums.invent import main
+
+            return {"invent-sums": main}
+    """
+
+
+@hookspec
+def pytest_agentgauge_providers() -> Sequence[Provider]:
+    """Providers that a model's name may begin with.
+
+    def pytest_agentgauge_providers():
+        return [Provider("acme", "Acme Models", "https://api.acme.example/v1", "ACME_API_KEY")]
+    """
+
+
+@hookspec
+def pytest_agentgauge_dialects() -> Mapping[str, Callable[[], Format]]:
+    """Dialects, by the name that ``--dialect`` takes: classes that inherit ``agentgauge.dialects.Format``.
+
+    def pytest_agentgauge_dialects():
+        from acme.dialect import Lines
+
+        return {"lines": Lines}
+    """
+
+
+@hookspec
+def pytest_agentgauge_agents() -> Mapping[str, str]:
+    """Agents that are Python functions, by the name that ``--agent`` takes, each as MODULE:FUNCTION. They are imported
+    in a process of their own, which cannot import AgentGauge.
+
+        def pytest_agentgauge_agents():
+            return {"my-agent": "my_agent.solve:answer"}
+    """
+
+
+@hookspec
+def pytest_agentgauge_tools() -> Sequence[type]:
+    """Tools: functions below ``@agentgauge.tools.tool``, and classes that inherit ``agentgauge.tools.Tool``. One that
+    has the name of a tool of AgentGauge is left out.
+
+        def pytest_agentgauge_tools():
+            from acme.tools import CountWords
+
+            return [CountWords]
+    """
+
 
 # -- a case, in the process that runs it
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.dialects.registry import families
 from agentgauge.agent.framing import framing_note
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.index import Index, Row
@@ -245,7 +245,7 @@ _tool = partial(
     runs=run.direct,
     judge=score.tools,
     gold=oracle.tool_call,
-    dialects=("native", "react", *FAMILIES),
+    dialects=("native", "react", *families()),
 )
 _dag = partial(_one, columns=PLANS, runs=run.direct, judge=score.plans, gold=oracle.plan_choice)
 _ds = partial(_task, columns=NOTEBOOKS, judge=score.notebook, requests=2, pictures=_notebook_pictures())
@@ -365,4 +365,3 @@ TASKS: tuple[Task, ...] = (
         texts=("math_plan", "math_solve", prompts.JUDGE),
     ),
 )
-"""What the entry point ``agentgauge.tasks`` announces."""

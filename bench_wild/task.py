@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from agentgauge.agent.dialects.registry import FAMILIES, OURS
+from agentgauge.agent.dialects.registry import OURS, families
 from agentgauge.core.presentation import Presentation
 from agentgauge.core.published import Published
 from agentgauge.core.task import PredictionFiles, Prompts, Task
@@ -52,7 +52,7 @@ def wild(options: WildOptions = WildOptions()) -> Task:  # noqa: B008 - frozen
         agents=run,
         score=score,
         metrics=formula,
-        dialects=("native", "react", *FAMILIES),
+        dialects=("native", "react", *families()),
         # to chat 1, to call once or in parallel 2, to clarify 3, and 4 for a chain: by their shares
         expected_requests=2.2,
         options=OPTIONS,
@@ -79,6 +79,3 @@ def wild(options: WildOptions = WildOptions()) -> Task:  # noqa: B008 - frozen
 
 
 WILD = wild()
-
-TASKS = (WILD,)
-"""What the entry point ``agentgauge.tasks`` announces."""

@@ -47,7 +47,7 @@ class BenchTool(ABC):
     packages: ClassVar[tuple[str, ...]] = ()  # import names that the tool needs beyond the default install
     library: ClassVar[str] = ""  # what does the work, where that is not the first of ``packages``
     extra: ClassVar[str] = "tools"  # the extra of its distribution that brings them
-    distribution: ClassVar[str] = "agentgauge"  # what is installed to have the tool; of others that of the entry point
+    distribution: ClassVar[str] = "agentgauge"  # what is installed to have the tool; of others that of the plugin
     concurrency: ClassVar[int] = 1  # calls that one process takes at a time
     seconds: ClassVar[float] = 60.0  # for one call, without its wait; a longer call is ended with its process
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox

@@ -14,11 +14,9 @@ def _all_tools(index: Index, row: Row) -> tuple[str, ...]:
     return tuple(TOOLS)
 
 
-TASKS = (
-    own_tests(
-        "tests.tools",
-        title="tests with tools",
-        column="Passed with tools",
-        tools=LocalTools(_all_tools, refuses_missing=False),
-    ),
+TESTS = own_tests(
+    "tests.tools",
+    title="tests with tools",
+    column="Passed with tools",
+    tools=LocalTools(_all_tools, refuses_missing=False),
 )

@@ -5,19 +5,17 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Container, Mapping
-from importlib.metadata import EntryPoint
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.announcement import announced
+from agentgauge.core.announcement import announced, package_of, refused
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text import read_toml
-from agentgauge.core.tools import Tool
 from tool_impls import documents
 from tool_impls.audio import speech
 from tool_impls.audio import tools as audio
-from tool_impls.base import BenchTool, unavailable
+from tool_impls.base import BenchTool
 from tool_impls.creativity import generate
 from tool_impls.creativity.generate import ImageStylization, TextToImage
 from tool_impls.devices import DEVICE, check_names
@@ -67,52 +65,26 @@ OURS: Mapping[str, type[BenchTool]] = {kind.meta.name: kind for kind in (*GTA_AT
 # -- tools of other packages
 
 
-ENTRY_POINTS = "agentgauge.tools"
-
-
 def installed_tools(taken: Container[str]) -> dict[str, type[BenchTool]]:
-    """Tools of other packages by name. A tool that cannot be loaded is unavailable, with the reason. A tool with a
-    ``taken`` name is left out, with a warning."""
+    """Tools of other packages by name. A tool with a ``taken`` name is left out, with a warning.
+
+    Raises UsageProblem for a package that cannot be imported, and for what is no tool."""
     found: dict[str, type[BenchTool]] = {}
-    for point in announced(ENTRY_POINTS):
-        kind = _loaded(point)
+    for plugin, kind in announced("tools"):
+        if not isinstance(kind, type) or not issubclass(kind, BenchTool):
+            accepted = "a function below @tool, or a class that inherits Tool, of agentgauge.tools"
+            raise refused(plugin, "tools", f"names {kind!r:.200}; accepted is {accepted}")
+        if lacking := [name for name in ("meta", "category") if not hasattr(kind, name)]:
+            raise refused(plugin, "tools", f"names {kind.__name__}, which lacks {', '.join(lacking)}; add it")
+        kind.distribution = plugin.dist.name if plugin.dist else package_of(plugin)
         name = kind.meta.name
         if name in taken or name in found:
-            warnings.warn(f"the tool {name} of {_package(point)} is left out: there is one of that name", stacklevel=2)
+            warnings.warn(
+                f"the tool {name} of {kind.distribution} is left out: there is one of that name", stacklevel=2
+            )
             continue
         found[name] = kind
     return found
-
-
-def _loaded(point: EntryPoint) -> type[BenchTool]:
-    try:
-        kind = point.load()
-    except Exception as error:  # of another package, whose tools must not take ours with them
-        return _lost(point, f"cannot be loaded: {type(error).__name__}: {error}")
-    if not isinstance(kind, type) or not issubclass(kind, BenchTool):
-        return _lost(point, f"is {kind!r} and no tool; use @tool or a class that inherits Tool, of agentgauge.tools")
-    if lacking := [name for name in ("meta", "category") if not hasattr(kind, name)]:
-        return _lost(point, f"lacks {', '.join(lacking)}")
-    kind.distribution = _package(point)
-    return kind
-
-
-def _lost(point: EntryPoint, why: str) -> type[BenchTool]:
-    """Replaces a tool that cannot be used, and gives the reason when a run needs the tool."""
-    reason = unavailable(f"{point.value} of {_package(point)} {why}")
-
-    def state(cls: type[BenchTool], settings: ToolSettings) -> str:
-        return reason
-
-    def apply(self: BenchTool, folder: object, /, **values: object) -> None:
-        raise NotImplementedError(reason)
-
-    body = {"meta": Tool(point.name, reason), "category": "logic", "state": classmethod(state), "apply": apply}
-    return type(point.name, (BenchTool,), body)
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else point.module.partition(".")[0]
 
 
 # -- all tools, and the back ends that several of them share

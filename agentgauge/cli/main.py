@@ -8,14 +8,13 @@ import inspect
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import EntryPoint
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, TextIO, cast
 
-from agentgauge.core.announcement import announced, import_file, own_version
-from agentgauge.core.errors import AgentGaugeError, did_you_mean
+from agentgauge.core.announcement import announced_names, import_file, own_version, plugins, refused
+from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.files import home_variables, refusal
 from agentgauge.core.processes import CommandParser, Output, drop, lost_output, open_closed_streams
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
@@ -61,9 +60,9 @@ COMMANDS = {
     "cite": Command("agentgauge.cli.results:cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
 }
 
-ENTRY_POINTS = "agentgauge.commands"
-"""Entry point group of the commands of other packages, such as benchmarks: name → ``main(argv)``, which returns the
-exit status, and whose docstring begins with the help."""
+Brought = Mapping[str, Callable[[Sequence[str]], int]]
+"""The commands of other packages, such as benchmarks: name → ``main(argv)``, which returns the exit status, and whose
+docstring begins with the help."""
 
 TASKS = "--tasks"
 
@@ -132,8 +131,11 @@ def _redacted_output() -> Iterator[Output]:
 def _run(arguments: Sequence[str]) -> int:
     files, arguments = _split_tasks(arguments)
     name = arguments[0] if arguments else ""
-    brought = commands_of_packages()
-    if name not in COMMANDS and name not in brought:
+    command = COMMANDS.get(name)
+    brought, problems = ({}, []) if command else commands_of_packages()
+    if not command and name not in brought:
+        for told in problems:
+            show(f"agentgauge: {told}", file=sys.stderr)
         parser = _parser(brought)
         if name and not name.startswith("-"):
             parser.error(f"there is no command {name!r}{did_you_mean(name, [*COMMANDS, *brought])}; --help lists them")
@@ -142,8 +144,7 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         modules = [_imported(file) for file in files]
         os.environ.update(home_variables())
-        command = COMMANDS.get(name)
-        run = pkgutil.resolve_name(command.function) if command else brought[name].load()
+        run = pkgutil.resolve_name(command.function) if command else brought[name]
         known = (_tasks(modules),) if command and command.knows_tasks else ()
         return int(run(arguments[1:], *known) or 0)
     except AgentGaugeError as problem:
@@ -181,21 +182,29 @@ def _tasks(modules: Iterable[ModuleType]) -> Registry:
     return tasks
 
 
-def commands_of_packages() -> dict[str, EntryPoint]:
-    """The commands of other packages by name, without those that have the name of one of ours."""
-    return {point.name: point for point in announced(ENTRY_POINTS) if point.name not in COMMANDS}
+def commands_of_packages() -> tuple[Brought, list[UsageProblem]]:
+    """The commands of other packages, without those that have the name of one of ours. A package whose commands cannot
+    be had must not take those of others with it: why."""
+    found: dict[str, Callable[[Sequence[str]], int]] = {}
+    problems: list[UsageProblem] = []
+    for plugin in plugins():
+        try:
+            for name, function in announced_names(plugin, "commands").items():
+                if not callable(function):
+                    raise refused(plugin, "commands", f"names {function!r:.200}; accepted is a function (argv)")
+                found[name] = function
+        except UsageProblem as problem:
+            problems.append(problem)
+    return {name: function for name, function in found.items() if name not in COMMANDS}, problems
 
 
-def _help(point: EntryPoint) -> str:
+def _help(function: Callable[[Sequence[str]], int]) -> str:
     """The first line of a command's docstring, written as the help of ours is."""
-    try:
-        text = (inspect.getdoc(point.load()) or "").partition("\n")[0].rstrip(".")
-        return text[:1].lower() + text[1:]
-    except Exception as error:  # of another package, whose commands must not take ours with them
-        return f"cannot be loaded: {type(error).__name__}: {error}"
+    text = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+    return text[:1].lower() + text[1:]
 
 
-def _parser(brought: Mapping[str, EntryPoint]) -> CommandParser:
+def _parser(brought: Brought) -> CommandParser:
     parser = CommandParser(
         prog="agentgauge",
         description="`pytest --model=NAME` runs the benchmarks; these commands do everything else.",

@@ -1,4 +1,4 @@
-"""What packages and Python files announce: versions, entry points, tasks."""
+"""What packages and Python files announce: versions, plugins and what their hooks announce, tasks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,20 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 
-# -- What Python's package metadata says of AgentGauge: its version, and what it announces by entry points.
+# -- What Python's package metadata says of AgentGauge: its version, and its plugins.
 #
 # A checkout that is not installed has no metadata. There both come from its ``pyproject.toml``, which an installation
 # makes the metadata of.
 
 
 NAME = "agentgauge"
+
+GROUP = NAME
+"""The group of entry points that name plugins: modules that implement hooks."""
+
+PREFIX = "pytest_agentgauge_"
+"""Of the name of every hook."""
+
 _PROJECT_FILE = Path(__file__).parents[2] / "pyproject.toml"
 
 
@@ -38,21 +45,27 @@ def own_version() -> str:
         return str(project["tool"]["setuptools_scm"]["fallback_version"])
 
 
-def announced(group: str) -> list[EntryPoint]:
-    """The entry points of a group: of all installed packages, and of AgentGauge where it is not installed."""
-    found = list(_all_announced(tuple(sys.path)).select(group=group))
+def plugins() -> list[EntryPoint]:
+    """The modules that implement hooks of ``agentgauge/hookspec.py``, by their entry points: of all installed packages,
+    and of AgentGauge where it is not installed. None is imported."""
+    found = list(_installed(tuple(sys.path)))
     try:
         version(NAME)
     except PackageNotFoundError:
-        own = _checkout().get("project", {}).get("entry-points", {}).get(group, {})
-        found += [EntryPoint(name, value, group) for name, value in own.items()]
+        own = _checkout().get("project", {}).get("entry-points", {}).get(GROUP, {})
+        found += [EntryPoint(name, value, GROUP) for name, value in own.items()]
     return found
 
 
+def package_of(plugin: EntryPoint) -> str:
+    """The name that its import begins with."""
+    return plugin.module.partition(".")[0]
+
+
 @lru_cache(maxsize=2)
-def _all_announced(_path: tuple[str, ...]) -> Any:
-    """Of all packages on ``sys.path``: one look at their files takes as long as a dozen imports."""
-    return entry_points()
+def _installed(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """On ``sys.path``: one look at the files of all packages takes as long as a dozen imports."""
+    return tuple(entry_points(group=GROUP))
 
 
 @cache
@@ -62,6 +75,64 @@ def _checkout() -> dict[str, Any]:
         return {}
     content = tomllib.loads(_PROJECT_FILE.read_text("utf-8"))
     return content if content.get("project", {}).get("name") == NAME else {}
+
+
+# -- What the plugins announce: ``pytest_agentgauge_tasks`` and its like.
+
+
+def loaded(plugin: EntryPoint) -> Any:
+    """The module. Raises UsageProblem where it cannot be imported."""
+    try:
+        return plugin.load()
+    except UsageProblem:
+        raise
+    except Exception as error:  # of another package
+        raise UsageProblem(
+            f"the plugin {_named(plugin)} cannot be imported ({type(error).__name__}: {error}); correct its package, or"
+            " uninstall it"
+        ) from error
+
+
+def announced(kind: str) -> list[tuple[EntryPoint, Any]]:
+    """What all plugins announce by the hook of a kind, such as ``tasks``, each with its plugin.
+
+    Raises UsageProblem for a plugin that cannot be imported, and for a hook that raises or returns no list or tuple.
+    """
+    return [(plugin, each) for plugin in plugins() for each in _returned(plugin, kind, list, tuple)]
+
+
+def announced_names(plugin: EntryPoint, kind: str) -> dict[str, Any]:
+    """What one plugin announces by the hook of a kind whose things have no names of their own, such as ``commands``.
+
+    Raises UsageProblem as ``announced`` does, for a hook that returns no dict.
+    """
+    return dict(_returned(plugin, kind, dict))
+
+
+def refused(plugin: EntryPoint, kind: str, why: str) -> UsageProblem:
+    """``why``: begins with a verb."""
+    return UsageProblem(f"{PREFIX}{kind} of the plugin {_named(plugin)} {why}")
+
+
+def _returned(plugin: EntryPoint, kind: str, *accepted: type) -> Any:
+    hook = getattr(loaded(plugin), PREFIX + kind, None)
+    if hook is None:
+        return ()
+    try:
+        found = hook()
+    except UsageProblem:
+        raise
+    except Exception as error:  # of another package
+        why = f"fails ({type(error).__name__}: {error}); correct its package, or uninstall it"
+        raise refused(plugin, kind, why) from error
+    if not isinstance(found, accepted):
+        forms = " or ".join(form.__name__ for form in accepted)
+        raise refused(plugin, kind, f"returns {found!r:.200}; accepted is a {forms}; correct its package")
+    return found
+
+
+def _named(plugin: EntryPoint) -> str:
+    return f"{plugin.name} = {plugin.value}"
 
 
 # -- Python files that announce tasks.
@@ -92,7 +163,7 @@ def import_file(file: Path) -> ModuleType:
     except Exception as error:  # the user's own code
         raise UsageProblem(
             f"{file} announces tasks and cannot be imported without pytest ({type(error).__name__}: {error}); announce"
-            " them in a module that can, or by the entry point agentgauge.tasks of a package"
+            " them in a module that can, or by pytest_agentgauge_tasks of a package's plugin"
         ) from error
 
 

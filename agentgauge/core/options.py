@@ -174,7 +174,7 @@ class RunOptions:
     )
     agent: Any = _option(
         "--agent=COMMAND",
-        "test an agent program in the model's place, or the function of an entry point of agentgauge.agents; --model"
+        "test an agent program in the model's place, or a function that a package announces; --model"
         " then names the model that the agent may ask",
         owner="agentgauge.run.external_agent",
         usual="test the model",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
-from importlib.metadata import EntryPoint
 from types import ModuleType
-from typing import Any
 
 from agentgauge.core.announcement import announced
 from agentgauge.core.errors import UsageProblem, did_you_mean
@@ -14,8 +12,6 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_options import Chosen, TaskOption
 from agentgauge.core.types import Json
 from agentgauge.core.validation import complete
-
-ENTRY_POINTS = "agentgauge.tasks"
 
 
 class Registry:
@@ -28,15 +24,11 @@ class Registry:
 
     @classmethod
     def installed(cls) -> Registry:
-        """The tasks of all installed packages. An entry point names tasks, or a module that holds some.
+        """The tasks that all installed packages announce.
 
         Raises UsageProblem for a package that cannot be imported, and for a task that is not complete.
         """
-        found = cls()
-        for point in announced(ENTRY_POINTS):
-            loaded = _loaded(point)
-            found.add(*(tasks_of(loaded) if isinstance(loaded, ModuleType) else loaded))
-        return found
+        return cls(task for _, task in announced("tasks"))
 
     def add(self, *tasks: Task) -> None:
         """Raises UsageProblem for a task that is not complete."""
@@ -132,16 +124,3 @@ def tasks_of(module: ModuleType) -> list[Task]:
     own = [value for value in vars(module).values() if type(value) is Task]
     listed = getattr(module, "TASKS", ())
     return list(dict.fromkeys([*own, *(listed if isinstance(listed, tuple | list) else ())]))
-
-
-def _loaded(point: EntryPoint) -> Any:
-    """Raises UsageProblem where the package of an entry point cannot be imported."""
-    try:
-        return point.load()
-    except UsageProblem:
-        raise
-    except Exception as error:  # of another package
-        raise UsageProblem(
-            f"the entry point {point.name} = {point.value} of {ENTRY_POINTS} cannot be imported"
-            f" ({type(error).__name__}: {error}); correct its package, or uninstall it"
-        ) from error

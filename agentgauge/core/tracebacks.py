@@ -15,11 +15,10 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
-from agentgauge.core.announcement import announced
+from agentgauge.core.announcement import package_of, plugins
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.files import is_disk_full
 from agentgauge.core.redaction import redact
-from agentgauge.core.registry import ENTRY_POINTS
 
 Style = Literal["auto", "long", "short", "line", "native", "no"]
 """The values of pytest's ``--tb``."""
@@ -189,18 +188,17 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def _is_authors(frame: FrameType) -> bool:
-    """Whether the code is a benchmark's: of a package that has a task, or of a file that is in no library."""
+    """Whether the code is a benchmark's: of a package with a plugin, or of a file that is in no library."""
     package, file = _package(frame), frame.f_code.co_filename
     if _is_ours(frame) or file.startswith("<"):
         return False
-    return package in _packages_of_tasks() or not file.startswith(_libraries())
+    return package in _packages_of_plugins() or not file.startswith(_libraries())
 
 
 @cache
-def _packages_of_tasks() -> frozenset[str]:
-    """Those with an entry point; tasks of other files are in no library."""
-    modules = (point.value.partition(":")[0] for point in announced(ENTRY_POINTS))
-    return frozenset(module.partition(".")[0] for module in modules).difference(_OURS)
+def _packages_of_plugins() -> frozenset[str]:
+    """Tasks of other files are in no library."""
+    return frozenset(map(package_of, plugins())).difference(_OURS)
 
 
 @cache

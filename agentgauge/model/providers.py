@@ -9,8 +9,7 @@ from functools import cache
 from typing import Literal
 from urllib.parse import urlsplit
 
-from agentgauge.core.announcement import announced
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.announcement import announced, refused
 from agentgauge.model.base_url import base_of, host_address
 
 TokenField = Literal["max_tokens", "max_completion_tokens"]
@@ -145,27 +144,18 @@ def likely_base(url: str) -> str:
     return next((base for base in known if urlsplit(base).hostname == parts.hostname), f"{url}/v1")
 
 
-ENTRY_POINTS = "agentgauge.providers"
-
-
 @cache
 def known_providers() -> Mapping[str, Provider]:
-    """All providers: ours, and the objects that installed packages announce by an entry point.
+    """All providers: ours, and those that installed packages announce.
 
     Raises UsageProblem for one that is no provider, or that has the name of another.
     """
     found = dict(PRESETS)
-    for point in announced(ENTRY_POINTS):
-        try:
-            provider = point.load()
-        except Exception as error:  # of another package
-            raise UsageProblem(
-                f"the provider {point.value} cannot be loaded: {type(error).__name__}: {error}"
-            ) from error
+    for plugin, provider in announced("providers"):
         if not isinstance(provider, Provider):
-            raise UsageProblem(f"{point.value} is {provider!r} and no provider; make an agentgauge.Provider of it")
+            raise refused(plugin, "providers", f"names {provider!r:.200}; accepted is an agentgauge.authoring.Provider")
         if provider.name in found:
-            raise UsageProblem(f"{point.value}: there is a provider {provider.name!r} already; give it another name")
+            raise refused(plugin, "providers", f"names a second provider {provider.name!r}; give it another name")
         found[provider.name] = provider
     return found
 

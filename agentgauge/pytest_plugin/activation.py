@@ -150,7 +150,8 @@ def activate(config: pytest.Config) -> None:
     try:
         add_task_markers(config)
         for name, plugin in installed_plugins():
-            config.pluginmanager.register(plugin, name)
+            if not config.pluginmanager.is_registered(plugin):  # by -p
+                config.pluginmanager.register(plugin, name)
         check_names(config.pluginmanager.list_name_plugin())
         config.stash[HOOKS] = Hooks(config.hook)
         run = None if sent else _claimed(config)

@@ -68,7 +68,7 @@ class Collection:
                 raise UsageProblem(
                     f"the benchmark {task} was announced when pytest imported its file to collect tests, which is too"
                     f" late: name the file on the command line (pytest {metafunc.definition.path.name}), or announce"
-                    " the benchmark in a conftest.py or by an entry point"
+                    " the benchmark in a conftest.py or by a package's plugin"
                 )
             names = self._names_of(self.settings.tasks[task])
         except AgentGaugeError as problem:

@@ -170,12 +170,12 @@ def _project_of(path: Path) -> Path:
 
 
 def names_benchmarks(config: pytest.Config) -> bool:
-    """Whether ``--pyargs`` names the package of an announced benchmark."""
+    """Whether ``--pyargs`` names a package with a plugin, such as an installed benchmark."""
     if not config.option.pyargs:
         return False
-    from agentgauge.core.announcement import announced
+    from agentgauge.core.announcement import package_of, plugins
 
-    packages = {point.module.partition(".")[0] for point in announced("agentgauge.tasks")}
+    packages = set(map(package_of, plugins()))
     return any(word.partition("::")[0].partition(".")[0] in packages for word in config.args)
 
 

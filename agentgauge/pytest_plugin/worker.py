@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 
-from agentgauge.core.announcement import NAME, announced
+from agentgauge.core.announcement import NAME, package_of, plugins
 from agentgauge.core.files import cannot_write
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
@@ -97,10 +97,7 @@ class Group(NamedTuple):
 @cache
 def _packages_of_ours() -> frozenset[str]:
     """The packages with tests that give their fixtures to ``solve``: AgentGauge, and the benchmarks of its release."""
-    points = announced("agentgauge.tasks")
-    return frozenset(
-        {NAME, *(point.module.partition(".")[0] for point in points if point.dist is None or point.dist.name == NAME)}
-    )
+    return frozenset(package_of(plugin) for plugin in plugins() if plugin.dist is None or plugin.dist.name == NAME)
 
 
 def group_of_case(item: pytest.Item) -> Group:

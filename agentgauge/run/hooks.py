@@ -14,16 +14,15 @@ from typing import Any
 import pluggy
 
 from agentgauge import hookspec
-from agentgauge.core.announcement import announced
+from agentgauge.core.announcement import PREFIX, loaded, plugins
 from agentgauge.core.errors import UsageProblem, did_you_mean
-
-ENTRY_POINTS = "agentgauge"
-"""The group of entry points that name modules with implementations of hooks."""
-
-PREFIX = "pytest_agentgauge_"
 
 OF_CASES = tuple(
     f"{PREFIX}{name}" for name in ("case_started", "request", "reply", "tool_call", "tool_result", "case_finished")
+)
+
+ANNOUNCING = tuple(
+    f"{PREFIX}{name}" for name in ("tasks", "data", "commands", "providers", "dialects", "agents", "tools")
 )
 
 
@@ -49,12 +48,21 @@ class Hooks:
     """The hooks of a run, or of the cases below one folder. Any thread may call them."""
 
     def __init__(self, relay: Any, failures: Failures | None = None) -> None:
-        """``relay``: of pluggy, with a caller for each hook. Raises UsageProblem for a wrapper."""
+        """``relay``: of pluggy, with a caller for each hook. Raises UsageProblem for a wrapper, and for a hook that
+        announces outside of an installed package."""
         self._relay = relay
         self.failures = failures or Failures()
         for name in vars(hookspec):
             if name.startswith(PREFIX):
                 self._of(name)
+        installed = [module for _, module in installed_plugins()]
+        for name in ANNOUNCING:
+            for plugin, each in self._of(name):
+                if not any(each.plugin is module for module in installed):
+                    raise UsageProblem(
+                        f"{name} of {plugin} is not called: it announces what every process must know; put it in a"
+                        " module that a package names in the entry-point group agentgauge, and install the package"
+                    )
 
     @property
     def see_cases(self) -> bool:
@@ -110,16 +118,7 @@ class Hooks:
 def installed_plugins() -> list[tuple[str, Any]]:
     """Name and module of the installed packages that implement hooks. Raises UsageProblem for one that cannot be
     imported."""
-    found = []
-    for point in announced(ENTRY_POINTS):
-        try:
-            found.append((f"agentgauge-{point.name}", point.load()))
-        except Exception as error:  # of another package
-            raise UsageProblem(
-                f"the plugin {point.name} = {point.value} cannot be imported ({type(error).__name__}: {error}); correct"
-                " its package, or uninstall it"
-            ) from error
-    return found
+    return [(f"agentgauge-{plugin.name}", loaded(plugin)) for plugin in plugins()]
 
 
 def hooks_of(plugins: Sequence[Any] = ()) -> Hooks:

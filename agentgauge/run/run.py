@@ -34,7 +34,6 @@ from agentgauge.run.coordination.stopping import RUNNING, StopFile
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
-from agentgauge.run.hooks import ENTRY_POINTS as PLUGINS
 from agentgauge.run.hooks import Hooks, hooks_of
 from agentgauge.run.limit import limited
 from agentgauge.run.planned import Planned
@@ -323,7 +322,7 @@ class Run:
         with the tasks' fingerprints before the services start. Raises UsageProblem and OSError."""
         settings, folder = self.settings, self.files
         if not self.hooks.has("pytest_agentgauge_ended"):  # installed before this version
-            raise UsageProblem(f"no package has an entry point in {PLUGINS} to sum runs up; install AgentGauge again")
+            raise UsageProblem("no package has a plugin that sums runs up; install AgentGauge again")
         self.plan = list(folder.plan())
         for left in _LEFT:
             (folder.path / left).unlink(missing_ok=True)

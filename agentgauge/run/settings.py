@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge import sandbox
-from agentgauge.agent.dialects.registry import FAMILIES, wording
+from agentgauge.agent.dialects.registry import families, wording
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
@@ -129,7 +129,7 @@ def read_settings(
     options, tasks = tasks.chosen(chosen), tasks.configured(chosen)
     sampling = {name: values[name] for name in ("temperature", "max_tokens")}
     model, spec = _model(option, earlier, file, asks, **sampling)
-    if spec and spec.kind == "baseline" and dialect in FAMILIES:
+    if spec and spec.kind == "baseline" and dialect in families():
         raise UsageProblem(
             f"baseline reads native and react requests only, not {dialect}; use another model or --dialect native"
         )

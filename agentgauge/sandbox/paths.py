@@ -18,7 +18,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from agentgauge.core.announcement import announced
+from agentgauge.core.announcement import package_of, plugins
 
 HIDDEN = "AGENTGAUGE_HIDDEN"
 """Environment variable with the folders that were given to ``hide``, so that the processes of a run know them too."""
@@ -127,8 +127,8 @@ def _own_in(readable: tuple[str, ...]) -> set[str]:
 
 
 def _announcing() -> Iterator[str]:
-    """The folders of packages, and single modules, that announce tasks."""
-    for package in {point.module.partition(".")[0] for point in announced("agentgauge.tasks")}:
+    """The folders of packages, and single modules, with a plugin: it may announce tasks, whose gold is beside it."""
+    for package in set(map(package_of, plugins())):
         spec = find_spec(package)
         if spec is not None:
             yield from spec.submodule_search_locations or filter(None, [spec.origin])

@@ -15,7 +15,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
-from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.dialects.registry import families
 from agentgauge.agent.loop import conversation_of
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest, Conversation, ToolCall
@@ -162,7 +162,7 @@ def short_task(
             run=_run(own, tools),
             score=partial(_score, own, name, figures),
             metrics=lambda scoring: figures.formula(),
-            dialects=("native", "react", *FAMILIES) if tools else ("native",),
+            dialects=("native", "react", *families()) if tools else ("native",),
             options=options,
             configured=configured if options else None,
             presentation=Presentation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.dialects.registry import families
 from agentgauge.core.presentation import Presentation, kinds
 from agentgauge.core.published import Published
 from agentgauge.core.task import PredictionFiles, Prompts, Task
@@ -38,7 +38,7 @@ CITATION = """\
 
 # What both modes share.
 DATA = AtomicData()
-DIALECTS = ("native", "react", *FAMILIES)
+DIALECTS = ("native", "react", *families())
 PROMPTS = Prompts(version=lambda folder: load_prompts(folder).version)
 SIMILARITY = TextSimilarity()
 PUBLISHED = Published(dialects=("react",), leaderboards=leaderboards)
@@ -116,5 +116,3 @@ E2E = Task(
     oracle=answer_e2e,
 )
 """The model works on its own, with real tools."""
-
-TASKS = (STEP, E2E)  # what the entry point ``agentgauge.tasks`` announces

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.dialects.registry import families
 from agentgauge.agent.framing import framing_note
 from agentgauge.core.presentation import Presentation
 from agentgauge.core.published import Published
@@ -41,7 +41,7 @@ def workflow(options: WorkflowOptions, judgements: Judgements) -> Task:
         score=partial(score_sample, thresholds=options.thresholds),
         metrics=partial(formula, thresholds=options.thresholds),
         tools=TOOLS,
-        dialects=("native", "react", *FAMILIES),
+        dialects=("native", "react", *families()),
         expected_requests=13.2,  # 4.4 gold steps of a bundled task, and a request to the judge for each leaf
         options=OPTIONS,
         configured=configured,
@@ -90,5 +90,3 @@ def prompt_note(version: str, chosen: Chosen) -> str:
 
 
 WORKFLOW = workflow(WorkflowOptions(), Judgements(None))
-
-TASKS = (WORKFLOW,)  # what the entry point ``agentgauge.tasks`` announces

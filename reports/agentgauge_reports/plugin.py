@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pluggy
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import cannot_write
 from agentgauge.core.tracebacks import mistake_behind, sentence_of
-from agentgauge.run.run import Run
-from agentgauge.run.run_folder import describe
-from agentgauge.store.jsonl import CaseId, CaseOutline
+
+if TYPE_CHECKING:
+    from agentgauge.run.run import Run
+    from agentgauge.store.jsonl import CaseId, CaseOutline
 
 first = pluggy.HookimplMarker("pytest")(tryfirst=True)
 
@@ -21,6 +23,7 @@ first = pluggy.HookimplMarker("pytest")(tryfirst=True)
 @first
 def pytest_agentgauge_ended(run: Run, outlines: Mapping[CaseId, CaseOutline]) -> None:
     """Raises OSError, and UsageProblem where code of a benchmark fails."""
+    from agentgauge.run.run_folder import describe
     from agentgauge_reports.run import sum_up
 
     settings = run.settings

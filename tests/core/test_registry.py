@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from agentgauge.core import registry
+from agentgauge.core import announcement
 from agentgauge.core.announcement import import_file
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.registry import Registry, tasks_of
@@ -187,32 +187,33 @@ def test_whatever_a_module_lists_is_looked_at() -> None:
 
 @pytest.fixture
 def points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Modules by name as the packages that are installed; ``(values)``: entry points of these."""
+    """Modules by name as the plugins that are installed."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def announce(modules: dict[str, str], *values: str) -> None:
+    def announce(modules: dict[str, str]) -> None:
         for name, text in modules.items():
             (tmp_path / f"{name}.py").write_text(text)
         importlib.invalidate_caches()
-        found = [EntryPoint(value.partition(":")[0], value, registry.ENTRY_POINTS) for value in values]
-        monkeypatch.setattr(registry, "announced", {registry.ENTRY_POINTS: found}.__getitem__)
+        found = [EntryPoint(name.removeprefix("installed_"), name, announcement.GROUP) for name in modules]
+        monkeypatch.setattr(announcement, "plugins", lambda: found)
 
     yield announce
     for name in [name for name in sys.modules if name.startswith("installed_")]:
         del sys.modules[name]
 
 
-def test_an_entry_point_names_tasks_or_a_module_that_holds_some(points) -> None:
-    text = "from tests.plugin.toy import toy\n"
+HOOK = "from tests.plugin.toy import toy\ndef pytest_agentgauge_tasks():\n    "
+
+
+def test_plugins_announce_tasks_or_none(points) -> None:
     points(
         {
-            "installed_one": f"{text}ONE = toy(name='toy.one')\n",
-            "installed_two": f"{text}BOTH = [toy(name='toy.two')]\n",
-        },
-        "installed_two:BOTH",
-        "installed_one",
+            "installed_one": f"{HOOK}return (toy(name='toy.one'), toy(name='toy.two'))\n",
+            "installed_none": "TASKS = 5\n",
+            "installed_two": f"{HOOK}return [toy(name='toy.three')]\n",
+        }
     )
-    assert Registry.installed().names == ("toy.two", "toy.one")
+    assert Registry.installed().names == ("toy.one", "toy.two", "toy.three")
 
 
 @pytest.mark.parametrize(
@@ -220,18 +221,28 @@ def test_an_entry_point_names_tasks_or_a_module_that_holds_some(points) -> None:
     [
         (
             "1 / 0",
-            "the entry point installed_bad = installed_bad of agentgauge.tasks cannot be imported (ZeroDivisionError:"
-            " division by zero); correct its package, or uninstall it",
+            "the plugin bad = installed_bad cannot be imported (ZeroDivisionError: division by zero); correct its"
+            " package, or uninstall it",
         ),
+        (
+            f"{HOOK}return 1 / 0",
+            "pytest_agentgauge_tasks of the plugin bad = installed_bad fails (ZeroDivisionError: division by zero);"
+            " correct its package, or uninstall it",
+        ),
+        (
+            f"{HOOK}return toy",
+            "pytest_agentgauge_tasks of the plugin bad = installed_bad returns <function toy",
+        ),
+        (f"{HOOK}return [5]", "5 is not a task; announce"),
         ("from agentgauge.core.errors import UsageProblem\nraise UsageProblem('get it')", "get it"),
     ],
 )
-def test_a_package_that_cannot_be_imported_is_named(points, text: str, sentence: str) -> None:
-    points({"installed_bad": text}, "installed_bad")
+def test_a_package_whose_tasks_cannot_be_had_is_named(points, text: str, sentence: str) -> None:
+    points({"installed_bad": text})
     for _ in range(2):
         with pytest.raises(UsageProblem) as told:
             Registry.installed()
-        assert str(told.value) == sentence
+        assert str(told.value).startswith(sentence)
 
 
 # -- Files that announce tasks.

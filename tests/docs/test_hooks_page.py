@@ -15,12 +15,12 @@ from typing import ClassVar
 import pytest
 
 from agentgauge import hookspec
-from agentgauge.run.hooks import OF_CASES, PREFIX
+from agentgauge.run.hooks import ANNOUNCING, OF_CASES, PREFIX
 from tests.docs.pages import blocks, rows, text
 from tests.plugin.project import pytest_here
 
 PAGE = text("docs/hooks.md")
-HOOKS = {name: hook for name, hook in vars(hookspec).items() if name.startswith(PREFIX)}
+HOOKS = {name: hook for name, hook in vars(hookspec).items() if name.startswith(PREFIX) and name not in ANNOUNCING}
 
 
 def test_the_table_has_every_hook_with_its_process_and_arguments() -> None:
@@ -33,6 +33,11 @@ def test_the_table_has_every_hook_with_its_process_and_arguments() -> None:
         for name, hook in HOOKS.items()
     ]
     assert listed == expected
+
+
+def test_the_table_of_what_packages_announce_is_whole() -> None:
+    listed = [PREFIX + row[0].strip("`") for row in rows(PAGE, "hook of a package", "returns", "see")]
+    assert listed == [*ANNOUNCING]
 
 
 def test_every_argument_is_described() -> None:

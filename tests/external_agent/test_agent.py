@@ -186,7 +186,7 @@ def test_tools_are_called_by_the_model_context_protocol(tmp_path: Path) -> None:
         ("def", "my_agents.outer", "outer.py"),  # without __init__.py
     ],
 )
-def test_an_entry_point_is_called_in_a_process_of_its_own(
+def test_a_function_is_called_in_a_process_of_its_own(
     kind: str, module: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its package may be installed from a folder of its own, as that of an agent in development is."""
@@ -194,12 +194,15 @@ def test_an_entry_point_is_called_in_a_process_of_its_own(
     (own / "mine-1.dist-info").mkdir(parents=True)
     (own / "my_agents").mkdir()
     (own / "mine-1.dist-info" / "METADATA").write_text("Name: mine\nVersion: 1\n")
-    (own / "mine-1.dist-info" / "entry_points.txt").write_text(f"[agentgauge.agents]\nreverse = {module}:reverse\n")
+    (own / "mine-1.dist-info" / "entry_points.txt").write_text("[agentgauge]\nmine = my_agents.plugin\n")
+    hook = f"def pytest_agentgauge_agents():\n    return {{'reverse': '{module}:reverse'}}\n"
+    (own / "my_agents" / "plugin.py").write_text(hook)
     (own / "my_agents" / "inner.py").write_text("def last(task):\n    return task['messages'][-1]['content']\n")
     code = f"from my_agents.inner import last\n{kind} reverse(task):\n    return last(task)[::-1]\n"
     (own / "my_agents" / file).write_text(code)
     monkeypatch.syspath_prepend(own)
-    monkeypatch.delitem(sys.modules, "my_agents", raising=False)
+    for name in ("my_agents", "my_agents.plugin"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     option = Namespace(agent="reverse", rescore=None, allow_unsafe_code=False)
     facts, tested = read_agent(option, {}, Config(), {})
     assert facts is not None and facts.name == "reverse" and tested is not None

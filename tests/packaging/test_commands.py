@@ -1,7 +1,9 @@
-"""Commands of ``agentgauge`` that other packages bring along by an entry point, as our benchmarks do."""
+"""Commands of ``agentgauge`` that other packages announce, as our benchmarks do."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib.metadata import version
 
 import pytest
@@ -18,19 +20,31 @@ def main(argv):
     """
     print("to eat:", *argv)
     return 3
+
+
+def pytest_agentgauge_commands():
+    return {"picnic": main, "report": main}
 '''
 
-COMMANDS = {"picnic": "picnic:main", "lost": "picnic:nothing", "report": "picnic:main"}
+LOST = {
+    "lost": "def pytest_agentgauge_commands():\n    import nothing_of_ours\n",
+    "list": "def pytest_agentgauge_commands():\n    return ['main']\n",
+    "text": "def pytest_agentgauge_commands():\n    return {'eat': 'main'}\n",
+    "broken": "1 / 0",
+}
+"""Modules that announce no commands."""
 
 
 @pytest.fixture(autouse=True)
-def picnic(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(install(tmp_path, {"picnic": PICNIC}, {"agentgauge.commands": COMMANDS}))
+def picnic(request, tmp_path, monkeypatch):
+    lost = {f"picnic_{name}": text for name, text in getattr(request, "param", {}).items()}
+    monkeypatch.syspath_prepend(install(tmp_path, {"picnic": PICNIC, **lost}, "picnic", *lost))
 
 
 def test_a_command_of_another_package_is_run(capsys):
     assert main(["picnic", "--bread", "jam"]) == 3
-    assert capsys.readouterr().out == "to eat: --bread jam\n"
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("to eat: --bread jam\n", "")
 
 
 @pytest.mark.parametrize("words", [["--help"], ["launch", "--help"], ["serve-tools", "--help"], ["pack", "--help"]])
@@ -43,6 +57,13 @@ def test_what_needs_no_task_loads_none(words, monkeypatch, capsys):
         main(words)
     assert end.value.code == 0
     assert capsys.readouterr().out.startswith("usage: agentgauge")
+
+
+def test_score_knows_the_tasks_without_pytest() -> None:
+    code = "import sys; sys.modules['pytest'] = None; from agentgauge.cli.main import main; main(['score', '--help'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "gta_atomic.e2e" in done.stdout and "wild" in done.stdout
 
 
 @pytest.mark.parametrize("form", [["--tasks={}"], ["--tasks", "{}"]])
@@ -59,18 +80,29 @@ def test_files_before_a_command_announce_tasks_to_it(form, tmp_path, capsys):
     assert main(["data", "check", "toy.say"]) == 4, "another command does not know them"
 
 
-def test_the_help_lists_it_and_says_which_cannot_be_loaded(capsys):
-    with pytest.raises(SystemExit):
+@pytest.mark.parametrize("picnic", [LOST], indirect=True, ids=["with broken ones"])
+def test_the_help_lists_it_and_says_which_cannot_be_had(capsys):
+    with pytest.raises(SystemExit) as end:
         main(["--help"])
-    shown = " ".join(capsys.readouterr().out.split())
+    assert end.value.code == 0
+    printed = capsys.readouterr()
+    shown = " ".join(printed.out.split())
     assert "picnic plan a picnic, 100 % of it" in shown
-    assert "lost cannot be loaded: AttributeError" in shown
     assert "generate make new WildToolBench dialogues" in shown
+    hook = "agentgauge: pytest_agentgauge_commands of the plugin"
+    assert printed.err.splitlines() == [
+        f"{hook} picnic_lost = picnic_lost fails (ModuleNotFoundError: No module named 'nothing_of_ours'); correct its"
+        " package, or uninstall it",
+        f"{hook} picnic_list = picnic_list returns ['main']; accepted is a dict; correct its package",
+        f"{hook} picnic_text = picnic_text names 'main'; accepted is a function (argv)",
+        "agentgauge: the plugin picnic_broken = picnic_broken cannot be imported (ZeroDivisionError: division by zero);"
+        " correct its package, or uninstall it",
+    ]
 
 
 def test_a_name_of_ours_stays_ours():
-    found = commands_of_packages()
-    assert {"picnic", "lost", "pack", "generate"} <= found.keys() and "report" not in found
+    found, _ = commands_of_packages()
+    assert {"picnic", "pack", "generate"} <= found.keys() and "report" not in found
 
 
 def test_a_mistyped_command_is_told_what_was_meant(capsys):

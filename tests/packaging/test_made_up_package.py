@@ -23,7 +23,6 @@ from tests.model.fault_server import FaultServer, answer
 from tests.plugin.project import PYTEST, ROOT, WILD, Project, records, summary
 from tool_impls.functions import tool
 from tool_impls.registry import installed_tools
-from tool_impls.settings import ToolSettings
 
 FUNCTIONS = block(text("docs/tools.md"), "def CountWords")
 PROVIDER = block(text("docs/models.md"), "Provider(")
@@ -56,7 +55,6 @@ def test_tools(tools, tmp_path):
     assert tools.Corner(picture=tmp_path / "dot.png") == ("10", "20", "30")
     assert Path(tools.Note(text="remember")).read_text() == "remember"
     assert tools.Shout(text="hello") == "HELLO!!!"
-    assert "cannot be loaded: ImportError" in tools.catalog["Broken"].description
 
 def test_provider(model):
     assert model.complete("hello").text == "good morning"
@@ -69,24 +67,29 @@ missing = "disable"
 marks = 3
 """
 
-POINTS = {
-    "agentgauge.tools": {
-        **{name: f"made_up.tools:{name}" for name in ("CountWords", "Corner", "Note", "Shout")},
-        "Broken": "made_up.lost:Broken",
-    },
-    "agentgauge.providers": {"acme": "made_up.provider:ACME"},
-    "agentgauge.dialects": {"lines": "made_up.dialect:Lines"},
-}
+PLUGIN = """
+def pytest_agentgauge_tools():
+    from made_up.tools import Corner, CountWords, Note, Shout
+    return [CountWords, Corner, Note, Shout]
+
+def pytest_agentgauge_providers():
+    from made_up.provider import ACME
+    return [ACME]
+
+def pytest_agentgauge_dialects():
+    from made_up.dialect import Lines
+    return {"lines": Lines}
+"""
 
 
 def package(folder: Path, url: str = "https://api.acme.example/v1") -> Path:
     modules = {
         "made_up.tools": FUNCTIONS + SHOUT,
-        "made_up.lost": "raise ImportError('no wheel for this machine')",
         "made_up.provider": PROVIDER.replace("https://api.acme.example/v1", url),
         "made_up.dialect": DIALECT,
+        "made_up.plugin": PLUGIN,
     }
-    return install(folder, modules, POINTS)
+    return install(folder, modules, "made_up.plugin")
 
 
 def with_it(folder: Path) -> dict[str, str]:
@@ -109,7 +112,6 @@ def test_its_tools_run_in_the_server_and_its_provider_is_asked(tmp_path: Path) -
     tools = json.loads((project.path / "run" / "run.json").read_text())["settings"]["tools"]
     assert tools["Corner"]["packages"]["made-up"] == "1.0"
     assert tools["Shout"]["options"] == {"marks": 3}
-    assert "made_up.lost:Broken of made-up cannot be loaded: ImportError" in tools["Broken"]["state"]
 
 
 def test_its_dialect_carries_a_run(tmp_path: Path) -> None:
@@ -133,10 +135,10 @@ def test_our_own_tests_pass_beside_it(tmp_path: Path) -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Installs a module ``odd_one`` with an entry point, in this process."""
+    """Installs a plugin ``odd_one`` in this process."""
 
-    def make(module: str, group: str, name: str, value: str) -> None:
-        monkeypatch.syspath_prepend(install(tmp_path, {"odd_one": module}, {group: {name: value}}))
+    def make(module: str) -> None:
+        monkeypatch.syspath_prepend(install(tmp_path, {"odd_one": module}, "odd_one"))
 
     yield make
     sys.modules.pop("odd_one", None)
@@ -146,21 +148,25 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("module", "why"),
     [
-        ("Odd = 1 / 0", "odd_one:Odd of made-up cannot be loaded: ZeroDivisionError"),
-        ("Odd = len", "is <built-in function len> and no tool; use @tool"),
-        ("from agentgauge.tools import Tool\nclass Odd(Tool): pass", "odd_one:Odd of made-up lacks meta, category"),
+        ("1 / 0", "fails (ZeroDivisionError: division by zero); correct its package, or uninstall it"),
+        ("return len", "returns <built-in function len>; accepted is a list or tuple; correct its package"),
+        ("return [len]", "names <built-in function len>; accepted is a function below @tool, or a class that"),
+        (
+            "from agentgauge.tools import Tool\n    class Odd(Tool): pass\n    return [Odd]",
+            "names Odd, which lacks meta, c",
+        ),
     ],
 )
-def test_a_tool_that_cannot_be_used_says_why(installed, module: str, why: str) -> None:
-    installed(module, "agentgauge.tools", "Odd", "odd_one:Odd")
-    (kind,) = installed_tools({}).values()
-    assert kind.meta.name == "Odd" and kind.state(ToolSettings()).startswith("unavailable: ")
-    assert why in kind.state(ToolSettings())
+def test_what_is_no_tool_is_told(installed, module: str, why: str) -> None:
+    installed(f"def pytest_agentgauge_tools():\n    {module}")
+    with pytest.raises(UsageProblem) as told:
+        installed_tools({})
+    assert f"pytest_agentgauge_tools of the plugin odd_one = odd_one {why}" in str(told.value)
 
 
 def test_a_name_of_ours_stays_ours(installed) -> None:
-    module = "from agentgauge.tools import tool\n@tool(category='logic')\ndef OCR(text: str) -> str:\n    'Reads.'"
-    installed(module, "agentgauge.tools", "OCR", "odd_one:OCR")
+    module = "from agentgauge.tools import tool\n@tool(category='logic')\ndef OCR(text: str) -> str:\n    'Reads.'\n"
+    installed(f"{module}def pytest_agentgauge_tools():\n    return [OCR]")
     with pytest.warns(UserWarning, match="the tool OCR of made-up is left out: there is one of that name"):
         assert installed_tools({"OCR"}) == {}
 
@@ -168,42 +174,47 @@ def test_a_name_of_ours_stays_ours(installed) -> None:
 @pytest.mark.parametrize(
     ("module", "why"),
     [
-        ("ACME = 1 / 0", "the provider odd_one:ACME cannot be loaded: ZeroDivisionError"),
-        ("ACME = 'acme'", "odd_one:ACME is 'acme' and no provider; make an agentgauge.Provider of it"),
+        ("return ['acme']", "names 'acme'; accepted is an agentgauge.authoring.Provider"),
         (
-            "from agentgauge.authoring import Provider\nACME = Provider('groq', 'G', None, 'G_KEY')",
-            "odd_one:ACME: there is a provider 'groq' already; give it another name",
+            "from agentgauge.authoring import Provider\n    return [Provider('groq', 'G', None, 'G_KEY')]",
+            "names a second provider 'groq'; give it another name",
         ),
     ],
 )
 def test_a_provider_that_is_none_is_told(installed, module: str, why: str) -> None:
-    installed(module, "agentgauge.providers", "acme", "odd_one:ACME")
+    installed(f"def pytest_agentgauge_providers():\n    {module}")
     known_providers.cache_clear()
-    with pytest.raises(UsageProblem, match=why):
+    with pytest.raises(UsageProblem, match=f"pytest_agentgauge_providers of the plugin odd_one = odd_one {why}"):
         known_providers()
+
+
+DIALECTS = "def pytest_agentgauge_dialects():\n    return {'lines': Lines}"
 
 
 @pytest.mark.parametrize(
     ("module", "why"),
     [
-        ("Lines = 1 / 0", "the dialect lines (odd_one:Lines) cannot be made: ZeroDivisionError"),
-        ("Lines = dict", "the dialect lines (odd_one:Lines) is not an agentgauge.dialects.Format"),
+        ("Lines = 5", "odd_one = odd_one names a dialect lines that cannot be made (TypeError: 'int' object is"),
+        (
+            "Lines = dict",
+            "names a dialect lines that makes {}; accepted is a class that inherits agentgauge.dialects.F",
+        ),
         (
             "from agentgauge.dialects import Format\nclass Lines(Format):\n    request = written = None\n"
             "    def read(self, text, *, tolerant): ...",
-            "a method read that cannot be called: got an unexpected keyword argument 'tools'; "
+            "a method read that cannot be called (got an unexpected keyword argument 'tools'); "
             "declare it as read(self, text, *, tolerant, tools=())",
         ),
         (
             "from agentgauge.dialects import Format\nclass Lines(Format):\n    request = written = None\n"
             "    def read(self, text, other, *, tolerant, tools): ...",
-            "a method read that cannot be called: missing a required argument: 'other'",
+            "a method read that cannot be called (missing a required argument: 'other')",
         ),
     ],
 )
 def test_a_dialect_that_is_none_is_told(module: str, why: str, tmp_path: Path) -> None:
     """In a process of its own: the names of dialects are read once."""
-    folder = install(tmp_path, {"odd_one": module}, {"agentgauge.dialects": {"lines": "odd_one:Lines"}})
+    folder = install(tmp_path, {"odd_one": f"{module}\n{DIALECTS}"}, "odd_one")
     code = "from agentgauge.agent.dialects.registry import format_of; format_of('lines')"
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, **with_it(folder)}, capture_output=True, text=True, check=False
@@ -216,7 +227,7 @@ def test_a_dialect_may_take_any_options(tmp_path: Path) -> None:
         "from agentgauge.dialects import Format\nclass Lines(Format):\n    request = written = None\n"
         "    def read(self, text, *, tolerant, **options): ..."
     )
-    folder = install(tmp_path, {"odd_one": module}, {"agentgauge.dialects": {"lines": "odd_one:Lines"}})
+    folder = install(tmp_path, {"odd_one": f"{module}\n{DIALECTS}"}, "odd_one")
     code = "from agentgauge.agent.dialects.registry import format_of; format_of('lines')"
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, **with_it(folder)}, capture_output=True, text=True, check=False

@@ -181,6 +181,10 @@ def test_allures_result_of_a_case_can_be_changed(tmp_path):
         ("def pytest_agentgauge_replied(reply): ...", "ERROR: unknown hook 'pytest_agentgauge_replied' in conftest.py"),
         ("def pytest_agentgauge_replied(reply): ...", "(did you mean reply?); docs/hooks.md has all hooks"),
         ("import pytest\n@pytest.hookimpl(wrapper=True)\ndef pytest_agentgauge_reply():\n    yield", "is a wrapper"),
+        (
+            "def pytest_agentgauge_tools(): ...",
+            "pytest_agentgauge_tools of conftest.py is not called: it announces what",
+        ),
     ],
 )
 def test_what_is_no_such_hook_is_refused(hook, said, tmp_path):

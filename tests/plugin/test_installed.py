@@ -28,6 +28,7 @@ LIGHT = {
     "agentgauge",
     "agentgauge.core",
     "agentgauge.core.options",
+    "agentgauge.hookspec",
     "agentgauge.pytest_plugin",
     "agentgauge.pytest_plugin.fixtures",
     "agentgauge.pytest_plugin.keys",
@@ -186,7 +187,7 @@ def test_a_bundled_benchmark_runs_in_an_empty_folder(tmp_path):
 HEAVY = frozenset({
     "openai", "aiohttp", "httpx", "httpx2", "httpcore", "httpcore2", "requests",
     "numpy", "PIL", "matplotlib", "sympy", "scipy", "cv2", "torch", "transformers", "sentence_transformers",
-    "rapidocr", "onnxruntime", "tool_impls.registry", "agentgauge_reports",
+    "rapidocr", "onnxruntime", "tool_impls.registry", "agentgauge_reports.run",
 })
 # fmt: on
 """Packages that are imported where they are first used. ``asyncio`` and ``pydantic`` are not among them: every run

@@ -37,7 +37,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages / "gold_of_others").mkdir()
     (packages / "gold_of_others/__init__.py").touch()
     (packages / "gold_of_others/answers.jsonl").write_text("{}")
-    install(packages, {}, {"agentgauge.tasks": {"others": "gold_of_others:TASKS"}})
+    install(packages, {"gold_of_others.plugin": ""}, "gold_of_others.plugin")
     (place / "lib/gold").mkdir()
     (place / "lib/gold/answers.jsonl").write_text("{}")
     return place / "bin" / "python"

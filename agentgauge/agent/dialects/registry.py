@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 from agentgauge.agent.dialects.format import Format, Published
-from agentgauge.core.announcement import announced
+from agentgauge.core.announcement import announced_names, plugins, refused
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text import read_text
 
@@ -32,19 +33,28 @@ _FAMILIES = {
 
 OURS = tuple(_FAMILIES)
 
-ENTRY_POINTS = "agentgauge.dialects"
-_INSTALLED = {point.name: point for point in announced(ENTRY_POINTS) if point.name not in (*OURS, "react")}
-"""Dialects of other packages: each is a class behind an entry point with the dialect's name. They cannot replace
-ours."""
-
-FAMILIES = (*OURS, *_INSTALLED)
-
 PROMPT_FILE = "dialect_{}.txt"
 """In a folder of texts: the wording of a family's own prompt."""
 
 
 FORM = "first"
 """Marks runs of families with the requests of WildToolBench's first release: an earlier one cannot go on with them."""
+
+
+@cache
+def _announced() -> dict[str, tuple[EntryPoint, Any]]:
+    """Dialects of other packages by name, each a class, and the plugin that announces it. They cannot replace ours."""
+    return {
+        name: (plugin, kind)
+        for plugin in plugins()
+        for name, kind in announced_names(plugin, "dialects").items()
+        if name not in (*OURS, "react")
+    }
+
+
+def families() -> tuple[str, ...]:
+    """The names of all. Raises UsageProblem for a package that cannot be imported."""
+    return (*OURS, *_announced())
 
 
 @lru_cache(maxsize=32)
@@ -55,10 +65,10 @@ def format_of(name: str, prompts: Path | None = None, *, judged: bool = False) -
 
     Raises UsageProblem for an unknown name, and for a text that cannot be read or that belongs to no family.
     """
-    known = ("react", *FAMILIES)
+    known = ("react", *families())
     if name not in known:
         raise UsageProblem(f"there is no dialect {name!r}; accepted are native, {', '.join(known)}")
-    made = _installed(_INSTALLED[name]) if name in _INSTALLED else _ours(name)
+    made = _installed(name) if name in _announced() else _ours(name)
     for file in sorted(prompts.glob(PROMPT_FILE.format("*"))) if prompts else ():
         family = file.stem.removeprefix("dialect_")
         if family not in known:
@@ -77,22 +87,22 @@ def _ours(name: str) -> Format:
     return made
 
 
-def _installed(point: EntryPoint) -> Format:
+def _installed(name: str) -> Format:
     """Raises UsageProblem for what makes no dialect."""
+    plugin, kind = _announced()[name]
     try:
-        made = point.load()()
+        made = kind()
     except Exception as error:  # of another package
-        why = f"{type(error).__name__}: {error}"
-        raise UsageProblem(f"the dialect {point.name} ({point.value}) cannot be made: {why}") from error
+        why = f"names a dialect {name} that cannot be made ({type(error).__name__}: {error}); correct its class"
+        raise refused(plugin, "dialects", why) from error
     if not isinstance(made, Format):
-        raise UsageProblem(f"the dialect {point.name} ({point.value}) is not an agentgauge.dialects.Format")
+        why = f"names a dialect {name} that makes {made!r:.200}; accepted is a class that inherits"
+        raise refused(plugin, "dialects", f"{why} agentgauge.dialects.Format")
     try:
         signature(made.read).bind("", tolerant=True, tools=())
     except TypeError as error:
-        raise UsageProblem(
-            f"the dialect {point.name} ({point.value}) has a method read that cannot be called: {error}; "
-            "declare it as read(self, text, *, tolerant, tools=())"
-        ) from None
+        why = f"names a dialect {name} with a method read that cannot be called ({error}); declare it as"
+        raise refused(plugin, "dialects", f"{why} read(self, text, *, tolerant, tools=())") from None
     return made
 
 

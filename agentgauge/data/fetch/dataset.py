@@ -1,7 +1,7 @@
 """The declaration of a benchmark's official data, and the note in a fetched data set's folder.
 
-There is one ``DataSet`` a name on the command line, announced under the entry point group ``agentgauge.data``. Weights
-of tools are fetched as data sets, too (``agentgauge.data.weights``).
+There is one ``DataSet`` a name on the command line, announced by the hook ``pytest_agentgauge_data``. Weights of tools
+are fetched as data sets, too (``agentgauge.data.weights``).
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from agentgauge.core.announcement import announced
+from agentgauge.core.announcement import announced, refused
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.files import write_whole
 from agentgauge.core.registry import Registry
 from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.sources import Kind, Source
-
-ENTRY_POINTS = "agentgauge.data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +87,13 @@ def shortened(tasks: Registry, names: Collection[str]) -> list[str]:
 
 @cache
 def known_data_sets() -> dict[str, DataSet]:
-    """Every announced data set by name."""
-    found = [point.load() for point in announced(ENTRY_POINTS)]
-    return {one.name: one for one in sorted(found, key=lambda one: str(one.name))}
+    """Every announced data set by name. Raises UsageProblem for what is none."""
+    found: list[DataSet] = []
+    for plugin, one in announced("data"):
+        if not isinstance(one, DataSet):
+            raise refused(plugin, "data", f"names {one!r:.200}; accepted is a DataSet of agentgauge.data.fetch.dataset")
+        found.append(one)
+    return {one.name: one for one in sorted(found, key=lambda one: one.name)}
 
 
 def find_data_set(name: str, known: Mapping[str, DataSet]) -> DataSet:

@@ -14,15 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.announcement import announced
+from agentgauge.core.announcement import announced_names, plugins, refused
 from agentgauge.core.config import AgentTable, Config
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import is_secret_name, redact, register
 from agentgauge.run.external_agent.command import Command, read_command
 from agentgauge.run.external_agent.process import AgentSettings, hide_from_agents, require_ports, require_sandbox
-
-GROUP = "agentgauge.agents"
-"""The entry points of agents that are Python functions."""
 
 CALLER = Path(__file__).with_name("caller.py")
 _EXAMPLE = "python my_agent.py"
@@ -61,8 +58,8 @@ def read_agent(
     if text is None or option.rescore:
         return before, None
     table = config.agent
-    point = _entry_point(text)
-    command, package = _calling(point) if point else (read_command(text, "--agent", _EXAMPLE), ())
+    function = _function(text)
+    command, package = _calling(*function) if function else (read_command(text, "--agent", _EXAMPLE), ())
     process = AgentSettings(
         seconds=table.seconds,
         memory_mb=table.memory_mb,
@@ -75,7 +72,7 @@ def read_agent(
     limits = [process.seconds, process.memory_mb, table.requests, process.connected]
     parts = [command.digest, [str(path) for path in process.readable], sorted(table.env), limits]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-    name = point.name if point else _name_of(command)
+    name = text if function else _name_of(command)
     facts = AgentFacts(redact(text), name, digest, process.confined)
     return facts, AgentProgram(command, process, table.requests)
 
@@ -96,21 +93,23 @@ def _as_possible(process: AgentSettings, *, allow_unsafe: bool) -> AgentSettings
     return process
 
 
-def _entry_point(text: str) -> EntryPoint | None:
-    return next((point for point in announced(GROUP) if point.name == text), None)
+def _function(name: str) -> tuple[EntryPoint, str] | None:
+    """The function of an agent that a package announces, with its plugin."""
+    found = ((plugin, announced_names(plugin, "agents")) for plugin in plugins())
+    return next(((plugin, functions[name]) for plugin, functions in found if name in functions), None)
 
 
-def _calling(point: EntryPoint) -> tuple[Command, tuple[Path]]:
+def _calling(plugin: EntryPoint, function: str) -> tuple[Command, tuple[Path]]:
     """A child process that calls the function, and the package or module of the function, which may be installed from
     a folder of its own. The process cannot import AgentGauge, which it does not see. Raises UsageProblem."""
-    spec = find_spec(name := point.module.partition(".")[0])
+    module, _, name = function.partition(":") if isinstance(function, str) else ("", "", "")
+    spec = find_spec(module.partition(".")[0]) if module and name else None
     if spec is None:
-        raise UsageProblem(
-            f"--agent: the entry point {point.name!r} names {name}, which is not a module; install it again"
-        )
+        why = f"names {function!r:.200}; accepted is the text MODULE:FUNCTION of a module that is installed"
+        raise refused(plugin, "agents", why)
     folders = list(spec.submodule_search_locations or ())
     origin = spec.origin or folders[0]  # a package without ``__init__.py`` has a folder only
-    command = Command((sys.executable, "-P", str(CALLER), point.module, point.attr, origin), (CALLER,))
+    command = Command((sys.executable, "-P", str(CALLER), module, name, origin), (CALLER,))
     return command, (Path(folders[0] if folders else origin),)
 
 

@@ -74,4 +74,4 @@ def _figures(sums: Values) -> dict[str, float | None]:
     return {"Passed": 100 * sums["passed"] / sums["all"] if sums.get("all") else None}
 
 
-TASKS = (own_tests("tests", title="tests"),)
+TESTS = own_tests("tests", title="tests")
