@@ -231,11 +231,12 @@ def registry_of(config: pytest.Config) -> Registry:
 def add_task_markers(config: pytest.Config) -> None:
     """Register a marker for each benchmark's task, with its title. Raises UsageError."""
     from agentgauge.core.errors import UsageProblem
+    from agentgauge.core.tracebacks import with_mistake
 
     try:
         tasks = [task for task in registry_of(config) if not task.data.in_run_folder]
     except UsageProblem as problem:
-        raise pytest.UsageError(str(problem)) from None
+        raise pytest.UsageError(with_mistake(problem, config.getoption("tbstyle", "auto"))) from None
     for task in tasks:
         marker = task.name.replace(".", "_")
         config.addinivalue_line("markers", f"{marker}: {task.shown.benchmark}: {task.shown.title} (task {task.name})")

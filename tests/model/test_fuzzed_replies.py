@@ -186,6 +186,7 @@ def solved(setting: Setting, fuzz: Fuzz, folder: Path, patch: pytest.MonkeyPatch
                 tested=lambda given: model,
                 tools=lambda given, task: Box(tools_of(case)),
             ),
+            hooks_of=lambda _: None,
             agent=None,
             stored={},
             asks=True,
