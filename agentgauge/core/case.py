@@ -80,6 +80,13 @@ class CaseClock:
             self._add(-1, "slots")
             self._add(1, kind)
 
+    def pause(self, kind: Kind) -> None:
+        """A part of the case is not at ``kind`` until ``resume``."""
+        self._add(-1, kind)
+
+    def resume(self, kind: Kind) -> None:
+        self._add(1, kind)
+
     def _add(self, change: int, kind: Kind = "slots") -> None:
         now = self.now()
         if current := next((each for each in KINDS if self._active[each]), None):
@@ -95,11 +102,20 @@ class Exchange:
     clock: CaseClock
     kind: Kind
     began: float
-    waited: float = 0.0  # seconds, for slots
+    waited: float = 0.0  # seconds, for slots and for hooks that did not answer
 
     def seconds(self) -> float:
-        """Until now, without waiting for slots."""
+        """Until now, without what it has waited."""
         return self.clock.now() - self.began - self.waited
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Context in which hooks are asked: what they take is time of neither endpoint nor tool."""
+        self.clock.pause(self.kind)
+        try:
+            yield
+        finally:
+            self.clock.resume(self.kind)
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("agentgauge_exchange", default=None)
@@ -275,7 +291,7 @@ class Case:
         self._open += 1
         with self.clock.at("endpoint") as exchange:
             try:
-                reply = await self._reply(model, request, detail)
+                reply = await self._reply(model, request, exchange, detail)
             except AgentGaugeError as error:
                 if isinstance(error, ModelFault):
                     self.usage += error.usage
@@ -304,11 +320,28 @@ class Case:
             await self.hooks.tell("pytest_agentgauge_reply", **given)
         return reply
 
-    async def _reply(self, model: ChatModel, request: ChatRequest, detail: dict[str, Any]) -> ChatReply:
-        if self.hooks and (found := await self.hooks.answer("pytest_agentgauge_request", case=self, request=request)):
-            reply, detail["answered_by"] = found
-            return _checked_answer(reply, ChatReply, f"pytest_agentgauge_request of {found[1]}")
+    async def _reply(
+        self, model: ChatModel, request: ChatRequest, exchange: Exchange, detail: dict[str, Any]
+    ) -> ChatReply:
+        if found := await self._answer("pytest_agentgauge_request", exchange, detail, request=request):
+            return _checked_answer(found, ChatReply)
         return await model.complete(request)
+
+    async def _answer(
+        self, hook: str, exchange: Exchange, detail: dict[str, Any], **given: Any
+    ) -> tuple[Any, str] | None:
+        """The answer of a hook that takes the place of the model's or a tool's, and the hook; None where none gives
+        one."""
+        if self.hooks is None:
+            return None
+        began = self.clock.now()
+        with exchange.paused():
+            found = await self.hooks.answer(hook, case=self, **given)
+        if found is None:
+            exchange.waited += self.clock.now() - began
+            return None
+        answer, detail["answered_by"] = found
+        return answer, f"{hook} of {found[1]}"
 
     async def converse(
         self,
@@ -364,7 +397,7 @@ class Case:
         readable = [self.sample.root] if self.readable is None else self.readable
         with self.clock.at("tools") as exchange:
             try:
-                outputs = await self._called(box, name, arguments, readable, detail)
+                outputs = await self._called(box, name, arguments, readable, exchange, detail)
             except AgentGaugeError as error:
                 self.events.append(_event("tool", name, exchange, detail, str(error)))
                 raise
@@ -380,15 +413,21 @@ class Case:
         return result
 
     async def _called(
-        self, box: ToolBox, name: str, arguments: Mapping[str, Any], readable: Sequence[Path], detail: dict[str, Any]
+        self,
+        box: ToolBox,
+        name: str,
+        arguments: Mapping[str, Any],
+        readable: Sequence[Path],
+        exchange: Exchange,
+        detail: dict[str, Any],
     ) -> tuple[ToolOutput, ...]:
-        given = {"case": self, "name": name, "arguments": arguments}
-        if self.hooks and (found := await self.hooks.answer("pytest_agentgauge_tool_call", **given)):
-            result, detail["answered_by"] = found
+        given = {"name": name, "arguments": arguments}
+        if found := await self._answer("pytest_agentgauge_tool_call", exchange, detail, **given):
+            result, hook = found
             if isinstance(result, str):
                 return (ToolOutput("text", result),)
-            hook = f"pytest_agentgauge_tool_call of {found[1]}"
-            return tuple(_checked_answer(each, ToolOutput, hook) for each in result)
+            outputs = result if isinstance(result, tuple | list) else (result,)
+            return tuple(_checked_answer((each, hook), ToolOutput) for each in outputs)
         return await box.call(name, arguments, folder=self.folder, readable=readable)
 
     def _note_cached(self, detail: dict[str, Any], seconds: float | None) -> None:
@@ -418,8 +457,9 @@ class Case:
         return {"known": known, "messages": [dict(message) for message in messages[known:]]}
 
 
-def _checked_answer(answer: Any, kind: type[Answer], hook: str) -> Answer:
-    """Raises UsageProblem for an answer of a hook that is of another type."""
+def _checked_answer(found: tuple[Any, str], kind: type[Answer]) -> Answer:
+    """``found``: the answer, and the hook that gives it. Raises UsageProblem for one of another type."""
+    answer, hook = found
     if not isinstance(answer, kind):
         raise UsageProblem(f"{hook} answered {answer!r}; give a {kind.__name__}, or None to leave it to the others")
     return answer

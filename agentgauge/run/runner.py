@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -378,12 +379,13 @@ class Runner:
         record = await self._solver.solve(case, self._given.get(case.id, OWN))
         result = record if record.status == "missing" and record.transcript is None else self._store(record)
         self._noted.end(case.id)
-        if isinstance(result, Line):
-            await self._tell_finished(record)
         before = self._solver.carried.pop(case.id, Usage())
         if self._reserve:  # once the record can be read: see BudgetWatch
             self._reserve.give_back(case.task.name, record.transcript.usage - before if record.transcript else Usage())
         self._first_replies.replied(case.task.name, case.row.id)
+        if isinstance(result, Line):
+            with suppress(asyncio.CancelledError):  # the run ends meanwhile; what is stored stands
+                await self._tell_finished(record)
         return result
 
     async def _tell_finished(self, record: Record) -> None:

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from agentgauge import Run, UsageProblem
+from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.registry import Registry
-from agentgauge.core.types import Metric
+from agentgauge.core.tools import ToolOutput
+from agentgauge.core.types import Metric, Sample
 from agentgauge.run.added_figures import AddedFigures
+from agentgauge.run.hooks import hooks_of
 from tests.plugin.toy import toy
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with four samples."""
-    (tmp_path / "toy").mkdir()
-    lines = [json.dumps({"id": f"s{number}", "say": f"word{number}"}) for number in range(4)]
-    (tmp_path / "toy" / "toy.jsonl").write_text("\n".join(lines))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def run_with(*plugins: object) -> Run:
@@ -49,13 +42,13 @@ def test_a_run_has_the_hooks_of_its_plugins(project: Path) -> None:
 
     run = run_with(Watch())
     asyncio.run(run.solve())
-    assert sorted(seen[:-1]) == sorted((what, f"s{number}") for what in ("started", "finished") for number in range(4))
+    assert sorted(seen[:-1]) == sorted((what, f"s{number}") for what in ("started", "finished") for number in range(6))
     assert seen[-1] == ("report", "True")
-    assert run.problems == ["4 passed"]
+    assert run.problems == ["6 passed"]
 
 
 def test_a_hook_that_blocks_holds_up_no_other_case(project: Path) -> None:
-    together = threading.Barrier(4)
+    together = threading.Barrier(6)
 
     class Blocks:
         def pytest_agentgauge_request(self, case, request):
@@ -63,7 +56,46 @@ def test_a_hook_that_blocks_holds_up_no_other_case(project: Path) -> None:
             return ChatReply(case.sample.payload["say"])
 
     run = run_with(Blocks())
-    assert asyncio.run(run.solve())["toy.say"].passed == 4
+    assert asyncio.run(run.solve())["toy.say"].passed == 6
+
+
+def test_what_hooks_take_is_no_time_of_the_endpoint(project: Path) -> None:
+    class Slow:
+        def pytest_agentgauge_request(self, case, request):
+            time.sleep(0.2)
+
+    run = run_with(Slow())
+    asyncio.run(run.solve())
+    for record in run.records:
+        [event] = record.transcript.events
+        assert event.seconds < 0.1
+        assert record.transcript.times["endpoint"] < 0.1
+        assert record.transcript.seconds > 0.2
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("4", "4"),
+        (ToolOutput("text", "4"), "4"),
+        ([ToolOutput("text", "4")], "4"),
+        (4, "pytest_agentgauge_tool_call of Answers answered 4; give a ToolOutput, or None to leave it to the others"),
+    ],
+)
+def test_an_answer_takes_the_place_of_a_tools(answer, expected) -> None:
+    class Answers:
+        async def pytest_agentgauge_tool_call(self, name, arguments):
+            return answer
+
+    case = Case(
+        Sample("s", "t", (), {}, Path(), 0), 1, 0, CaseSettings(), None, object(), Path(), hooks=hooks_of([Answers()])
+    )
+    try:
+        [output] = asyncio.run(case.use("Add", {}))
+        found = output.content
+    except UsageProblem as problem:
+        found = str(problem)
+    assert found == expected
 
 
 def test_the_latest_plugin_answers_first(project: Path) -> None:

@@ -25,16 +25,6 @@ from agentgauge.store.records import Appender
 from tests.plugin.toy import ToyData, say, score, toy
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with six samples."""
-    (tmp_path / "toy").mkdir()
-    lines = [json.dumps({"id": f"s{number}", "say": f"word{number}"}) for number in range(6)]
-    (tmp_path / "toy" / "toy.jsonl").write_text("\n".join(lines))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 class Other(ToyData):
     name = "other"
     files = ("other.jsonl",)

@@ -19,6 +19,7 @@ from agentgauge.run import runner as module
 from agentgauge.run.clients import Clients
 from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.coordination.stopping import STALE_SECONDS, StopFile
+from agentgauge.run.hooks import hooks_of
 from agentgauge.run.planned import Planned
 from agentgauge.run.runner import STOPPED, Background, Place, Runner
 from agentgauge.store.records import Appender
@@ -112,6 +113,7 @@ def start(tmp_path, monkeypatch) -> Iterator[Start]:
         count: int = 1,
         total: int,
         score=score,
+        hooks_of=lambda _: None,
     ) -> tuple[Worker, Cases]:
         worker = Worker(unready=unready, affordable=affordable)
 
@@ -127,7 +129,7 @@ def start(tmp_path, monkeypatch) -> Iterator[Start]:
         monkeypatch.setattr(module, "open_reserve", lambda *_: worker)
         tasks = Registry(toy(name=f"toy.{letter}", run=worker.run, score=score) for letter in "abcdefghx")
         settings = Run(model="oracle", registry=tasks, data="toy", run_dir="run", in_flight=total).settings
-        runner = Runner(settings, tasks.names, Place(f"gw{number}", number, count), range(count))
+        runner = Runner(settings, tasks.names, Place(f"gw{number}", number, count), range(count), hooks_of)
         index = settings.tasks["toy.a"].data.index(tmp_path / "toy")
         started.append(Cases(Background(runner), settings.tasks, index))
         started[-1].submit(names)
@@ -169,6 +171,21 @@ def test_results_are_the_places_of_the_records_whatever_ends_first(start):
     assert cases.result("c").read().task == "toy.c"
     worker.end("a", "b")
     assert [cases.result(name).status for name in "ab"] == ["passed"] * 2
+
+
+def test_a_case_whose_last_hook_is_cut_off_is_no_missing_one(start):
+    class Waits:
+        async def pytest_agentgauge_case_finished(self, record):
+            waiting.set()
+            await asyncio.sleep(60)
+
+    waiting = threading.Event()
+    hooks = hooks_of([Waits()])
+    worker, cases = start("a", total=1, hooks_of=lambda _: hooks)
+    worker.end("a")
+    assert waiting.wait(20)
+    threading.Timer(0.2, cases.close).start()
+    assert cases.result("a").status == "passed"
 
 
 def test_a_case_that_is_submitted_again_runs_once(start):

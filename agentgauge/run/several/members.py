@@ -98,7 +98,8 @@ def run_members(
     register_tool_secrets(config)  # for the logs of tool servers
     limit = parse_budget(budget) if budget else None
     for name, total in group.totals.items():
-        checked(OPTIONS[name], total)
+        if total is not None:
+            checked(OPTIONS[name], total)
     todo = launches(parent, group, config, limit, reports.live, again=again)
     try:
         with FolderLock(parent):

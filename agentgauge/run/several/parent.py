@@ -40,14 +40,21 @@ class RunGroup:
     """The content of the folder's file."""
 
     members: tuple[Member, ...]
-    totals: Mapping[str, int] = field(default_factory=dict)  # option of which members at one provider get parts → total
+    totals: Mapping[str, int | None] = field(default_factory=dict)
+    """Option of which members at one provider get parts → total; None: that of the project's settings, or the
+    default."""
     side_by_side: int | None = None  # runs at a time; None: all
     finished: tuple[str, ...] = ()  # members that have ended with exit status 0
 
 
-def totals(values: Mapping[str, Any]) -> dict[str, int]:
+def totals(values: Mapping[str, Any]) -> dict[str, int | None]:
     """``RunGroup.totals``. ``values``: of options by their keys, None where none was given."""
-    return {option.name: values[option.key] or option.default_beside(values) for option in DIVIDED}
+    found: dict[str, int | None] = {}
+    for option in DIVIDED:
+        value, beside = values[option.key], option.default_beside(values)
+        is_given = value is not None and value is not False
+        found[option.name] = value if is_given else beside if beside != option.default else None
+    return found
 
 
 def named(names: Sequence[str]) -> list[str]:
@@ -95,7 +102,7 @@ def read(folder: Path) -> RunGroup:
     try:
         found: Mapping[str, Any] = RunFolder(folder).read_json(FILE)
         members = tuple(Member(one["name"], one["model"], tuple(one["words"])) for one in found["members"])
-        totals = {option.name: found.get(option.key) or option.default for option in DIVIDED}
+        totals = {option.name: found.get(option.key) for option in DIVIDED}
         return RunGroup(members, totals, found["side_by_side"], tuple(found["finished"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageProblem(f"{folder / FILE} cannot be read: {error!r}; restore it, or start again") from None

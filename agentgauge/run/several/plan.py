@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config
-from agentgauge.core.options import prefixed
+from agentgauge.core.options import OPTIONS, prefixed
 from agentgauge.model.presets import resolve
 from agentgauge.run.costs.estimate import check_dollars
 from agentgauge.run.gates import Budget
@@ -44,7 +44,8 @@ def launches(
         words = [f"{prefixed('--model')}={member.model}", f"{prefixed(where)}={folder}"]
         sharing = min(side_by_side, hosts.count(host)) if host else 1
         for name, total in group.totals.items():
-            words.append(f"{prefixed(name)}={_share(total, sharing, before[host])}")
+            if total or sharing > 1:
+                words.append(f"{prefixed(name)}={_share(total or OPTIONS[name].default, sharing, before[host])}")
         before[host] += 1
         found.append(Launch(member.name, [*words, *own_paths(member.words, member.name)], folder, live(folder)))
     return found
