@@ -12,8 +12,8 @@ docs/hooks.md for examples of a whole plugin.
   are solved at once. Any other function runs in a thread outside that loop, so it may block; several may run at a time.
 - **What they answer.** ``pytest_agentgauge_request`` and ``pytest_agentgauge_tool_call`` answer in the place of the
   model or the tool: the first answer that is not None counts, and the others are not asked. What they raise breaks the
-  case. All others but ``pytest_agentgauge_ended`` only look on: what they return is ignored, and what they raise is a
-  note at the end of the run.
+  case. All others only look on: what they return is ignored, and what they raise is a note at the end of the run; but
+  an error of ``pytest_agentgauge_ended`` or ``pytest_agentgauge_summary`` fails the run.
 - Hooks are plain functions: none of them can be a wrapper.
 """
 
@@ -236,7 +236,7 @@ def pytest_agentgauge_figures(run: Run, figures: AddedFigures) -> None:
 @hookspec
 def pytest_agentgauge_summary(run: Run) -> None:
     """The run is summed up: judge it, before reports are written. A sentence in ``run.problems`` fails the run, one in
-    ``run.notes`` is shown.
+    ``run.notes`` is shown. What it raises fails the run, too: it was not judged.
 
         def pytest_agentgauge_summary(run):
             if run.summary_json["usage"]["usd"] > 20:

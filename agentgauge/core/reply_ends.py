@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -209,6 +210,11 @@ def count_replies(events: Sequence[Event]) -> dict[str, Json]:
             key = "" if limit is None else str(limit)
             cut[key] = cut.get(key, 0) + 1
     return found
+
+
+def count_from_hooks(events: Iterable[Event]) -> dict[str, Json]:
+    """The requests and calls that hooks have answered in the place of a model or a tool: plugin → their number."""
+    return dict(Counter(str(event.detail["answered_by"]) for event in events if "answered_by" in event.detail))
 
 
 def add_counts(counts: Sequence[Mapping[str, Json]]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from inspect import isfunction
 from typing import Any
 
@@ -307,11 +308,13 @@ def _words(expression: str) -> set[str]:
     return set(re.findall(r"[^\s()]+", expression)) - {"and", "or", "not"}
 
 
-def _spellings(task: str, tags: Sequence[str]) -> set[str]:
+@lru_cache(maxsize=1024)
+def _spellings(task: str, tags: tuple[str, ...]) -> frozenset[str]:
     """What selects a case beside the marker of its task: hyphens and underscores are alike."""
     marker = task.replace(".", "_")
     words = (task, marker, *tags)
-    return {*words, *(word.replace("-", "_") for word in words), *(word.replace("_", "-") for word in words)} - {marker}
+    others = (word.replace(old, new) for word in words for old, new in ("-_", "_-"))
+    return frozenset((*words, *others)) - {marker}
 
 
 def _deselect(config: pytest.Config, items: list[pytest.Item], kept: Sequence[bool]) -> None:

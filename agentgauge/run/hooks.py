@@ -37,9 +37,9 @@ class Failures:
         count, first = self._found.get(where, (0, f"{type(error).__name__}: {error}{_line(implementation, error)}"))
         self._found[where] = count + 1, first
 
-    def sentences(self) -> list[str]:
+    def sentences(self, outcome: str = "the run went on without it") -> list[str]:
         return [
-            f"{where} has failed {'once' if count == 1 else f'{count} times'} ({first}); the run went on without it"
+            f"{where} has failed {'once' if count == 1 else f'{count} times'} ({first}); {outcome}"
             for where, (count, first) in self._found.items()
         ]
 
@@ -95,8 +95,8 @@ class Hooks:
             if inspect.isawaitable(found := _called(implementation, given)):
                 asyncio.run(_result(found))
 
-    def tell_now(self, hook: str, **given: Any) -> None:
-        """As ``tell``, outside of any event loop."""
+    def tell_now(self, hook: str, *, failures: Failures | None = None, **given: Any) -> None:
+        """As ``tell``, outside of any event loop. ``failures``: where errors are noted (default: with all others)."""
         for plugin, implementation in self._of(hook):
             try:
                 if inspect.isawaitable(found := _called(implementation, given)):
@@ -104,7 +104,7 @@ class Hooks:
             except MemoryError:
                 raise
             except Exception as error:
-                self.failures.add(hook, plugin, implementation, error)
+                (failures or self.failures).add(hook, plugin, implementation, error)
 
     def _of(self, hook: str) -> list[tuple[str, pluggy.HookImpl]]:
         """Plugin and implementation, in the order in which they are called: the latest first, as pluggy does."""

@@ -34,7 +34,7 @@ from agentgauge.run.coordination.stopping import RUNNING, StopFile
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
-from agentgauge.run.hooks import Hooks, hooks_of
+from agentgauge.run.hooks import Failures, Hooks, hooks_of
 from agentgauge.run.limit import limited
 from agentgauge.run.planned import Planned
 from agentgauge.run.preflight import applicable, check, require_sight, stored_vision, vision_lines
@@ -380,7 +380,9 @@ class Run:
         self.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
         self.outlines = outlines
         self.hooks.call("pytest_agentgauge_ended", run=self, outlines=outlines)
-        self.hooks.tell_now("pytest_agentgauge_summary", run=self)
+        unjudged = Failures()  # a judge that fails has not found the run to be sound
+        self.hooks.tell_now("pytest_agentgauge_summary", failures=unjudged, run=self)
+        self.problems += unjudged.sentences("the run is not judged by it; correct it, then judge by --rescore")
         self.describe(finished=time.time())
         self.hooks.tell_now("pytest_agentgauge_report", run=self)
         self.outlines = {}

@@ -127,6 +127,7 @@ class TranscriptPart(_Open):
     times: NotRequired[dict[str, Positive]]
     replies: NotRequired[dict[str, RepliesPart]]
     observed: NotRequired[dict[str, ObservedPart]]
+    from_hooks: NotRequired[dict[str, Count]]
 
 
 class RecordOutline(_Open):
@@ -349,6 +350,8 @@ class TaskPart(_Open, _Pass, total=False):
     replies: dict[str, RepliesPart]
     causes: dict[str, Count]
     uncounted: Uncounted
+    given: Count
+    from_hooks: dict[str, Count]
     labels: dict[str, Count]
     not_applicable: NotApplicable
 

@@ -15,15 +15,15 @@ from typing import Any
 
 from agentgauge.core.files import LONGEST, TOO_LONG
 from agentgauge.core.redaction import dumps
-from agentgauge.core.reply_ends import count_observed, count_replies
+from agentgauge.core.reply_ends import count_from_hooks, count_observed, count_replies
 from agentgauge.core.types import Json, Record, Score, Status, Usage
 
 # -- A record as one line of JSON: how it is written, and how much of it is read.
 #
 # ``transcript`` is the last field of a line, and ``output`` and ``events`` are the last fields of it. So all else can
-# be read without decoding these two, which are most of a line; ``replies`` and ``observed`` of the transcript count
-# what the events say of the model's replies and of their endpoints (agentgauge.core.reply_ends,
-# agentgauge.core.reply_ends). Where they are long they are compressed and replaced by ``zstd``, the base64 of a
+# be read without decoding these two, which are most of a line; ``replies``, ``observed`` and ``from_hooks`` of the
+# transcript count what the events say of the model's replies, of their endpoints and of hooks
+# (agentgauge.core.reply_ends). Where they are long they are compressed and replaced by ``zstd``, the base64 of a
 # Zstandard frame of ``{"output", "events"}``. Lines of another layout, which older versions wrote, are decoded in
 # full.
 
@@ -107,6 +107,7 @@ def encoded_line(record: Record) -> bytes:
         counts = {
             "replies": count_replies(record.transcript.events),
             "observed": count_observed(record.transcript.events),
+            "from_hooks": count_from_hooks(record.transcript.events),
         }
         counted = {name: found for name, found in counts.items() if found}
         data["transcript"] = {"usage": data["transcript"]["usage"], **counted, **data["transcript"]}
@@ -213,6 +214,7 @@ class CaseOutline:
     cause: str | None = None
     packed_times: bytes = b""  # ``times``, in a third of their memory
     given: Mapping[str, str] = field(default_factory=dict)  # see ``Record.given``
+    from_hooks: Mapping[str, int] = field(default_factory=dict)  # plugin → what its hooks answered
     file: Path = field(default=Path(), compare=False)  # that holds its line
     start: int = -1  # of its line there, bytes; -1: there is none
     size: int = 0
@@ -261,6 +263,7 @@ class CaseOutline:
             data["cause"] and intern(data["cause"]),
             _packed(transcript.get("times") if transcript else None),
             _shared(json.dumps(data.get("given", {}))),
+            _shared(json.dumps(transcript.get("from_hooks", {}))) if transcript else {},
             file,
             start,
             size,

@@ -15,7 +15,7 @@ from agentgauge_reports.notices import (
     cut_replies,
     endpoint_doubts,
     estimated_tokens,
-    given_note,
+    given_notes,
     group_note,
     limit_of,
     model_title,
@@ -212,8 +212,7 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
         yield from by_state(run["tools"], reasons=False)
     yield from published.not_comparable(run["options"])
     yield from published.not_official(data.get("differences", ()))
-    if part.get("given"):
-        yield given_note(part)
+    yield from given_notes(part)
     if data["left_out"]:
         yield f"{len(data['left_out'])} left out as invalid"
     left_out = part.get("not_applicable")

@@ -61,13 +61,16 @@ def alarm(summary: Summary) -> str:
 def doubts(summary: Summary, tasks: Registry) -> list[str]:
     """Why figures say less than they seem to: what must be read before them."""
     found = [doubt for name, part in summary["tasks"].items() for doubt in tasks[name].shown.doubts(part)]
-    others = [f"{name}: {given_note(part)}" for name, part in summary["tasks"].items() if part.get("given")]
+    others = [f"{name}: {note}" for name, part in summary["tasks"].items() for note in given_notes(part)]
     return [*endpoint_doubts(summary), *others, *found]
 
 
-def given_note(part: Mapping[str, Any]) -> str:
-    """Of a task, cases of which were not solved with the run's own model and tools."""
-    return f"the tests of {part['given']} of {part['planned']} cases gave another model or other tools than the run's"
+def given_notes(part: Mapping[str, Any]) -> Iterator[str]:
+    """Of a task: which cases were not solved with the run's own model and tools alone."""
+    if given := part.get("given"):
+        yield f"the tests of {given} of {part['planned']} cases gave another model or other tools than the run's"
+    for plugin, count in part.get("from_hooks", {}).items():
+        yield f"hooks of {plugin} answered in the place of a model or a tool in {count} of {part['planned']} cases"
 
 
 def remarks(summary: Summary) -> Iterator[str]:

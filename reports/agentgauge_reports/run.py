@@ -211,9 +211,15 @@ def summarise(
         **({"replies": replies} if (replies := add_counts([one.replies for one in found.values()])) else {}),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
         **({"uncounted": {"cases": len(uncounted), "why": uncounted[0]}} if uncounted else {}),
+        **({"from_hooks": from_hooks} if (from_hooks := _from_hooks(found.values())) else {}),
         **({"given": given} if (given := sum(bool(one.given) for one in found.values())) else {}),
         "labels": dict(sorted(Counter(label for score in scored.values() for label in score.labels).items())),
     }
+
+
+def _from_hooks(outlines: Iterable[CaseOutline]) -> dict[str, int]:
+    """Plugin → the cases in which its hooks answered in the place of a model or a tool."""
+    return dict(sorted(Counter(plugin for one in outlines for plugin in one.from_hooks).items()))
 
 
 def _broken_contributions(

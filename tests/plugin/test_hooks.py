@@ -82,6 +82,11 @@ def test_an_answer_takes_the_place_of_the_models(case, tmp_path):
     if status == "wrong":
         [event] = record["transcript"]["events"]
         assert event["detail"]["answered_by"] == "conftest.py"
+        note = "hooks of conftest.py answered in the place of a model or a tool in 1 of 1 cases"
+        found = summary(project.path / "run")
+        assert f"toy.say: {note}" in found["doubts"]
+        assert not found["tasks"]["toy.say"]["comparable"]
+        assert note in (project.path / "run" / "leaderboard.md").read_text()
     if case == "no reply":
         assert "pytest_agentgauge_request of conftest.py answered 'no'; give a ChatReply, or None" in record["error"]
 
@@ -93,6 +98,28 @@ def test_an_observer_that_fails_is_one_note(tmp_path):
     assert result.status == 0
     note = "pytest_agentgauge_reply of conftest.py has failed 3 times (ValueError: no tracker, line 5);"
     assert result.output.count(note) == 1
+
+
+def test_a_judge_that_fails_fails_the_run(tmp_path):
+    project = Project.make(tmp_path / "p", 1)
+    add(project, "def pytest_agentgauge_summary(run):\n    raise KeyError('usd')\n")
+    result = project.run("--model=oracle", "--run-dir=run")
+    assert result.status == 1
+    assert "pytest_agentgauge_summary of conftest.py has failed once (KeyError: 'usd'" in result.output
+    assert "the run is not judged by it" in result.output
+
+
+def test_a_gate_that_cannot_be_checked_fails_the_run(tmp_path, monkeypatch):
+    """Whatever keeps it from that."""
+
+    def broken(*_):
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("agentgauge_reports.comparison.check_gate", broken)
+    project = Project.make(tmp_path / "p", 1)
+    result = project.run("--model=oracle", "--run-dir=run", "--gate=toy.say.Acc>=40")
+    assert result.status == 1
+    assert "ZeroDivisionError: a defect" in result.output
 
 
 def test_a_folders_hooks_see_its_cases_alone(tmp_path):

@@ -93,6 +93,7 @@ def solve(tmp_path: Path):
             SimpleNamespace(
                 model=lambda role="": Silent(), tested=lambda given: Silent(), tools=lambda given, task: None
             ),
+            hooks_of=lambda _: None,
             agent=None,
             stored={},
             asks=True,
