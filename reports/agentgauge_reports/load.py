@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.checking import shown
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.files import is_disk_full, open_plain
 from agentgauge.core.registry import Registry
@@ -86,8 +87,8 @@ def load_run(
     that are known.
 
     Raises UsageProblem if the folder is no run folder, if the run was never summed up, for an option's value that its
-    tasks do not accept any more, and for a damaged record; with ``tolerant`` a case with a damaged record counts as
-    missing.
+    tasks do not accept any more, for a plan with other tasks than the summary, and for a damaged record; with
+    ``tolerant`` a case with a damaged record counts as missing.
     """
     problems: list[str] = []
     folder = RunFolder(path)
@@ -100,6 +101,11 @@ def load_run(
         for case in (folder.plan() if plan is None else plan)
         if case in found or not _is_own_test(case, tasks)  # pytest says which tests it did not run
     ]
+    if unknown := {case.task for case in planned} - {*summary["tasks"]}:
+        raise UsageProblem(
+            f"planned.json of {path} names the task {shown(min(unknown))}, which its summary.json lacks: one of them"
+            " was changed by hand; sum the run up again with pytest --rescore=RUN"
+        )
     configured = tasks.configured(about["settings"]["options"])
     return Run(path, about, summary, (*planned, *found.values()), configured, problems)
 
