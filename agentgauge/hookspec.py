@@ -12,8 +12,9 @@ docs/hooks.md for examples of a whole plugin.
   are solved at once. Any other function runs in a thread outside that loop, so it may block; several may run at a time.
 - **What they answer.** ``pytest_agentgauge_request`` and ``pytest_agentgauge_tool_call`` answer in the place of the
   model or the tool: the first answer that is not None counts, and the others are not asked. What they raise breaks the
-  case. All others only look on: what they return is ignored, and what they raise is a note at the end of the run; but
-  an error of ``pytest_agentgauge_ended`` or ``pytest_agentgauge_summary`` fails the run.
+  case. All others only look on: what they return is ignored but for lines of the header, and what they raise is a note
+  at the end of the run. But an error of ``pytest_agentgauge_check``, ``_begin``, ``_ended`` or ``_summary`` fails the
+  run.
 - Hooks are plain functions: none of them can be a wrapper.
 """
 
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from pluggy import HookspecMarker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentgauge.agent.dialects.format import Format
     from agentgauge.core.case import Case
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from agentgauge.data.fetch.dataset import DataSet
     from agentgauge.model.providers import Provider
     from agentgauge.run.added_figures import AddedFigures
+    from agentgauge.run.part import Part, Process
     from agentgauge.run.run import Run
+    from agentgauge.run.settings import Draft
     from agentgauge.store.jsonl import CaseId, CaseOutline
 
 hookspec = HookspecMarker("pytest")
@@ -123,6 +126,42 @@ def pytest_agentgauge_tools() -> Sequence[type]:
     """
 
 
+# -- what a package adds to the run itself, in every process; a conftest.py cannot implement these either
+
+
+@hookspec
+def pytest_agentgauge_options() -> type:
+    """Options of every run: a frozen dataclass whose fields are ``agentgauge.core.option.option(...)``. Of AgentGauge's
+    own plugins alone, because pytest needs them in every project; another package adds its own by
+    ``pytest_addoption``. ``run.settings.of(THE CLASS)`` has the values.
+
+        def pytest_agentgauge_options():
+            from agentgauge.plugins.cache.options import CacheOptions
+
+            return CacheOptions
+    """
+
+
+@hookspec
+def pytest_agentgauge_configure(draft: Draft) -> None:
+    """The settings are read: check them, change them, or add what follows from them (``draft.facts``), which
+    ``run.settings.of(ITS CLASS)`` gives then. A UsageProblem that is raised refuses the run.
+
+        def pytest_agentgauge_configure(draft):
+            draft.facts[Owner] = Owner(draft.file.path)
+    """
+
+
+@hookspec
+def pytest_agentgauge_process(process: Process) -> Part | None:
+    """A process is to run cases: what a plugin does there, such as around every client of a model. Called inside the
+    event loop of the run. ``process``: its ``settings``, ``folder``, ``place``, and the names of its ``tasks``.
+
+        def pytest_agentgauge_process(process):
+            return Throttle(process)
+    """
+
+
 # -- a case, in the process that runs it
 
 
@@ -198,6 +237,36 @@ def pytest_agentgauge_case_finished(record: Record) -> None:
 
 
 # -- the run, in pytest's first process
+
+
+@hookspec
+def pytest_agentgauge_check(run: Run) -> None:
+    """The cases are planned, and nothing is started yet: what it raises refuses the run.
+
+    def pytest_agentgauge_check(run):
+        if len(run.plan) > 10_000:
+            raise UsageProblem("more than 10,000 cases; select fewer by --limit")
+    """
+
+
+@hookspec
+def pytest_agentgauge_begin(run: Run) -> None:
+    """The services are started, and cases run from now on: begin what goes on beside them. ``run.until_cases_end``
+    takes what ends it (``callback(function)``). What it raises refuses the run.
+
+        def pytest_agentgauge_begin(run):
+            watch = Watch(run)
+            run.until_cases_end.callback(watch.stop)
+    """
+
+
+@hookspec
+def pytest_agentgauge_header(run: Run) -> Iterable[str]:
+    """The header of the run is shown: lines of it, below those of AgentGauge. Not called without pytest.
+
+    def pytest_agentgauge_header(run):
+        return [f"the results go to the dashboard of {run.settings.tested}"]
+    """
 
 
 @hookspec

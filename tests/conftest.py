@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.announcement import features
 from tests import vectors
 from tests.ray_cluster import Cluster, shared_cluster
 
@@ -15,10 +16,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # so it is in a background job of a shell, and the runs that tests start and interrupt would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+PLUGINS = {plugin.name for plugin in features()}
 MARKERS = {
     "slow": "starts processes or takes more than a tenth of a second; `make check` leaves it out",
     "heavy": "needs torch, Ray, a browser or an environment of its own, or starts many whole runs: `make test-heavy`",
     "long": "the long form of a test, in no target of make: `pytest tests -m long`",
+    "uses(*plugins)": "the test needs these plugins of AgentGauge; it is left out where the folder of one is deleted",
     "vector(file, place)": "the test holds one case of a file of golden vectors, which is counted",
 }
 # Folders and files whose tests all have a marker; in the others, files and tests name it themselves.
@@ -81,6 +84,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for name, marked in (("slow", SLOW), ("heavy", HEAVY)):
                 if not places.isdisjoint(marked):
                     item.add_marker(name)
+            if lacking := {name for mark in item.iter_markers("uses") for name in mark.args} - PLUGINS:
+                item.add_marker(pytest.mark.skip(f"the plugin {min(lacking)} is deleted"))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -45,10 +45,27 @@ def own_version() -> str:
         return str(project["tool"]["setuptools_scm"]["fallback_version"])
 
 
+FEATURES = ("agentgauge.plugins", "agentgauge_reports")
+"""Packages of AgentGauge. Each folder of theirs that has a ``plugin.py`` is a plugin: without the folder, AgentGauge
+lacks what it does, and nothing else."""
+
+
+@cache
+def features() -> tuple[EntryPoint, ...]:
+    """The plugins of these packages, in the order of their names. None is imported."""
+    found = []
+    for package in FEATURES:
+        for place in import_module(package).__path__:
+            for file in sorted(Path(place).glob("*/plugin.py")):
+                name = file.parent.name
+                found.append(EntryPoint(name, f"{package}.{name}.plugin", GROUP))
+    return tuple(found)
+
+
 def plugins() -> list[EntryPoint]:
-    """The modules that implement hooks of ``agentgauge/hookspec.py``, by their entry points: of all installed packages,
-    and of AgentGauge where it is not installed. None is imported."""
-    found = list(_installed(tuple(sys.path)))
+    """The modules that implement hooks of ``agentgauge/hookspec.py``: AgentGauge's own, and by their entry points those
+    of all installed packages, and of AgentGauge's benchmarks where it is not installed. None is imported."""
+    found = [*features(), *_installed(tuple(sys.path))]
     try:
         version(NAME)
     except PackageNotFoundError:

@@ -27,9 +27,9 @@ from agentgauge.pytest_plugin.run_state import continue_selection, select, selec
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.crashes import Suspects
 from agentgauge.run.hooks import Hooks, check_names, installed_plugins
+from agentgauge.run.part import Place
 from agentgauge.run.run import Run
 from agentgauge.run.run_folder import check_run
-from agentgauge.run.runner import Place
 from agentgauge.run.settings import Settings, read_settings
 from agentgauge.store import RunFolder
 

@@ -20,9 +20,9 @@ from agentgauge.pytest_plugin.fixtures import needs_tools, uses_us
 from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED
 from agentgauge.pytest_plugin.options import only_looks, registry_of
 from agentgauge.run.limit import limited
+from agentgauge.run.part import Place
 from agentgauge.run.planned import Planned
 from agentgauge.run.preflight import applicable
-from agentgauge.run.runner import Place
 from agentgauge.run.settings import Settings
 from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.shards.shard import FILE as SHARD

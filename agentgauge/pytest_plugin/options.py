@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentgauge.core.options import OPTIONS, described, destination, prefixed
+from agentgauge.core.option import described, destination, prefixed
+from agentgauge.core.options import OPTIONS
 from agentgauge.pytest_plugin.keys import REGISTRY
 
 if TYPE_CHECKING:

@@ -85,6 +85,8 @@ class Reporting:
         if terminal.isatty and getattr(self.config.option, "tx", None):
             terminal.write_line("")  # xdist redraws a line about its workers, and leaves it open
         self._write_titled(terminal, header(state.run.settings, state.run.plan, state.run.tools))
+        for lines in state.run.hooks.collect("pytest_agentgauge_header", run=state.run):
+            self._write_titled(terminal, iter(lines))
         if death := state.run.earlier_death:
             self._write_titled(terminal, iter([death]))
         self._late_header = cost_lines(state.run.settings, state.run.plan) if state.run.benchmark_cases else None

@@ -13,7 +13,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import cannot_write
-from agentgauge.core.options import destination
+from agentgauge.core.option import destination
 from agentgauge.pytest_plugin.options import given
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.progress import Progress

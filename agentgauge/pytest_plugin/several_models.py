@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.options import OPTIONS, destination, prefixed
+from agentgauge.core.option import destination, prefixed
+from agentgauge.core.options import OPTIONS
 from agentgauge.pytest_plugin.options import registry_of
 from agentgauge.run.launch_settings import LAUNCH
 from agentgauge.run.several.command_line import CommandLine, read_command_line, with_options

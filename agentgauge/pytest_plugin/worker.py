@@ -23,9 +23,10 @@ from agentgauge.run.coordination.stopping import LONGEST_WAIT, Interrupts, runni
 from agentgauge.run.crashes import Suspects
 from agentgauge.run.hooks import Hooks
 from agentgauge.run.own_tests.case import OwnCases, planned_outside
+from agentgauge.run.part import Place
 from agentgauge.run.planned import OWN as OWN_OBJECTS
 from agentgauge.run.planned import Given, Planned
-from agentgauge.run.runner import STOP_SECONDS, Background, Place, Runner
+from agentgauge.run.runner import STOP_SECONDS, Background, Runner
 from agentgauge.run.settings import Settings
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,14 @@ from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.task import RealTools, Task
 from agentgauge.core.task_options import SAME
-from agentgauge.core.tools import CachingToolBox, ToolBox
+from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.batch import Counts
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import first
 from agentgauge.run.coordination.stopping import StopFile
+from agentgauge.run.part import Part
 from agentgauge.run.planned import Given
 from agentgauge.run.preflight import reported_names
 from agentgauge.run.run_services import SERVICES, PendingToolBox, similarity_command, similarity_name, tools_name
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from agentgauge.model.client import OpenAIModel
     from agentgauge.model.embedded.model import EmbeddedModel
     from agentgauge.model.limits import AdaptiveLimiter
-    from agentgauge.replies.cache import Cache
     from agentgauge.replies.recording import Cassette
     from agentgauge.replies.store import Replies
 
@@ -50,8 +50,9 @@ class Endpoint:
 class Clients:
     """The clients of one worker. Made inside the event loop, when the first case needs them."""
 
-    def __init__(self, settings: Settings, folder: RunFolder, width: int) -> None:
+    def __init__(self, settings: Settings, folder: RunFolder, width: int, parts: Sequence[Part] = ()) -> None:
         self._settings = settings
+        self._parts = parts
         self._folder = folder
         self._width = width
         self._stopped = StopFile(folder.path).exists
@@ -67,7 +68,6 @@ class Clients:
         self._others: list[tuple[ModelSpec | ChatModel, ChatModel]] = []
         self._other_boxes: list[tuple[ToolBox, ToolBox]] = []
         self._boxes: dict[str, ToolBox | None] = {}
-        self._caches: dict[str, Cache] = {}
         self._cassette: Cassette | None = None  # that is replayed
         self._recording: Replies | None = None
         hold_threads()
@@ -197,7 +197,7 @@ class Clients:
         for client in (*self._models.values(), *others, *self._boxes.values()):
             if client is not None:
                 await client.close()
-        for file in (self._cassette, self._recording, *self._caches.values()):
+        for file in (self._cassette, self._recording):
             if file is not None:
                 file.close()
         release_threads()
@@ -213,7 +213,6 @@ class Clients:
         return self._asked(replace(spec, reported=reported_names(self._folder.path).get(role)), role)
 
     def _asked(self, spec: ModelSpec, role: str) -> ChatModel:
-        from agentgauge.replies.cache import REPLIES, CachedModel
         from agentgauge.replies.recording import RecordingModel
 
         on_reply = None if role else self.on_reply
@@ -221,8 +220,8 @@ class Clients:
             model: ChatModel = self._embedded_model(spec, "native" if role else self._settings.dialect, on_reply)
         else:
             model = self._batch_model(spec) or self._live_model(spec, on_reply)
-            if self._settings.cache:  # an embedded model answers by the case, and costs nothing
-                model = CachedModel(model, self._cache(REPLIES), on_reply)
+        for part in self._parts:
+            model = part.around_model(model, spec, role, on_reply)
         if self._settings.record:
             model = RecordingModel(model, self._recorded(self._settings.record))
         return model
@@ -269,28 +268,18 @@ class Clients:
         return model
 
     def _make_box(self, name: str, tools: RealTools) -> ToolBox:
-        from agentgauge.replies.cache import RESULTS
         from agentgauge.replies.recording import RecordingToolBox, ReplayToolBox
 
         if self._settings.replay:
             return ReplayToolBox(self._replayed(self._settings.replay))
         box = tools.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
-        if self._settings.cache and isinstance(box, CachingToolBox):
-            box.results = self._cache(RESULTS)
+        for part in self._parts:
+            box = part.around_tools(box)
         if self._settings.record:
             box = RecordingToolBox(box, self._recorded(self._settings.record))
         if self._settings.tool_server:
             return box
         return PendingToolBox(box, lambda: self.on_rest and self.on_rest())
-
-    def _cache(self, name: str) -> Cache:
-        """One for all models, and one for all tools: each indexes its whole file."""
-        from agentgauge.replies.cache import Cache
-
-        if name not in self._caches:
-            assert self._settings.cache is not None
-            self._caches[name] = Cache(self._settings.cache, name, self._placeholders(), self._folder.path)
-        return self._caches[name]
 
     def _replayed(self, path: Path) -> Cassette:
         """One for the models and the tools: it indexes the whole file."""

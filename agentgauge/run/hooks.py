@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
@@ -22,8 +22,21 @@ OF_CASES = tuple(
 )
 
 ANNOUNCING = tuple(
-    f"{PREFIX}{name}" for name in ("tasks", "data", "commands", "providers", "dialects", "agents", "tools")
+    f"{PREFIX}{name}"
+    for name in (
+        "tasks",
+        "data",
+        "commands",
+        "providers",
+        "dialects",
+        "agents",
+        "tools",
+        "options",
+        "configure",
+        "process",
+    )
 )
+"""Hooks of installed packages alone, which every process calls."""
 
 
 class Failures:
@@ -95,6 +108,18 @@ class Hooks:
             if inspect.isawaitable(found := _called(implementation, given)):
                 asyncio.run(_result(found))
 
+    def collect(self, hook: str, **given: Any) -> Iterator[Any]:
+        """What all of them return, without None. A failure is noted, as by ``tell``."""
+        for plugin, implementation in self._of(hook):
+            try:
+                found = _called(implementation, given)
+            except MemoryError:
+                raise
+            except Exception as error:
+                self.failures.add(hook, plugin, implementation, error)
+            else:
+                yield from () if found is None else (found,)
+
     def tell_now(self, hook: str, *, failures: Failures | None = None, **given: Any) -> None:
         """As ``tell``, outside of any event loop. ``failures``: where errors are noted (default: with all others)."""
         for plugin, implementation in self._of(hook):
@@ -119,6 +144,16 @@ def installed_plugins() -> list[tuple[str, Any]]:
     """Name and module of the installed packages that implement hooks. Raises UsageProblem for one that cannot be
     imported."""
     return [(f"agentgauge-{plugin.name}", loaded(plugin)) for plugin in plugins()]
+
+
+def ask_installed(hook: str, **given: Any) -> list[Any]:
+    """What the installed packages return for one of their own hooks, without None. Raises what they raise."""
+    found = []
+    for _, plugin in installed_plugins():
+        if function := getattr(plugin, hook, None):
+            names = inspect.signature(function).parameters
+            found.append(function(**{name: given[name] for name in names}))
+    return [each for each in found if each is not None]
 
 
 def hooks_of(plugins: Sequence[Any] = ()) -> Hooks:

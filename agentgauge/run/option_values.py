@@ -10,7 +10,8 @@ from pkgutil import resolve_name
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.options import DIVIDED, EARLIER, LAUNCH, OPTIONS, VALUE, Option, RunOptions, prefixed, written
+from agentgauge.core.option import EARLIER, LAUNCH, VALUE, Option, prefixed, written
+from agentgauge.core.options import DIVIDED, OPTIONS, RunOptions
 from agentgauge.core.processes import checked_address
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.text import cut

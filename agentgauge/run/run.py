@@ -17,7 +17,8 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.files import cannot_write, refusal
 from agentgauge.core.index import check_ids
-from agentgauge.core.options import OPTIONS, destination, key_of
+from agentgauge.core.option import destination, key_of
+from agentgauge.core.options import OPTIONS
 from agentgauge.core.processes import make_tool_token
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
@@ -26,7 +27,6 @@ from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.outage import outage_notes, outages
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.replies import recording
-from agentgauge.replies.cache import PROBLEM, cache_notes, check_cache
 from agentgauge.replies.stages import remove_stages
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
@@ -52,7 +52,7 @@ from agentgauge.store.jsonl import CaseId, CaseOutline
 from agentgauge.store.records import LeftOut, left_out_notes
 from agentgauge.store.revisions import Revisions
 
-_LEFT = (STOP, RUNNING, SLOTS, WAITING, RATES, OUTAGES, PROBLEM)
+_LEFT = (STOP, RUNNING, SLOTS, WAITING, RATES, OUTAGES)
 """Files of the run folder that matter while cases run."""
 
 
@@ -124,6 +124,8 @@ class Run:
         self._revisions: Revisions | None = None
         self._budget: BudgetWatch | None = None
         self._open = ExitStack()
+        self.until_cases_end = ExitStack()
+        """What goes on beside the cases: it is closed when they have ended. Any thread may close it."""
         self._was_asked_for = False  # by ``solve`` or ``stream``
         self._has_begun = False
 
@@ -326,8 +328,7 @@ class Run:
         self.plan = list(folder.plan())
         for left in _LEFT:
             (folder.path / left).unlink(missing_ok=True)
-        if settings.cache and not settings.launch:  # on a node it may be another folder
-            check_cache(settings.cache)
+        self.hooks.call("pytest_agentgauge_check", run=self)
         self.tools, self.sandbox = check(settings, self.plan)
         tasks = {task for task, _, _ in self.plan}
         configs = {name: config_fingerprint(settings, settings.tasks[name]) for name in tasks}
@@ -341,6 +342,7 @@ class Run:
             stored = stored_settings(settings, self.tools, "replay") | {"vision": stored_vision(settings)}
             recording.begin(settings.record, stored)
         self.describe(finished=None)
+        self.hooks.call("pytest_agentgauge_begin", run=self)
         if settings.budget and not settings.shared:  # the launcher watches a budget of several runs
             self._budget = BudgetWatch(settings.budget, folder, self._budget_used_up)
         if self.service_problem:
@@ -366,7 +368,7 @@ class Run:
         attempted, if any were not. Raises OSError and UsageProblem."""
         folder = self.files
         self.why_missing = why_missing
-        self.notes += [*outage_notes(outages(folder.path, time.time())), *cache_notes(folder.path)]
+        self.notes += outage_notes(outages(folder.path, time.time()))
         for left in _LEFT[1:]:
             (folder.path / left).unlink(missing_ok=True)
         folder.free_reserve()
@@ -407,6 +409,7 @@ class Run:
 
     def end_budget(self) -> None:
         """Look no more at what the run uses."""
+        self.until_cases_end.close()
         if self._budget:
             self._budget.stop()
             self._budget = None

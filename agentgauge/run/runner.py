@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,7 +32,8 @@ from agentgauge.run.costs.estimate import open_reserve
 from agentgauge.run.costs.first_replies import FirstReplies
 from agentgauge.run.crashes import RunningCases, Suspects
 from agentgauge.run.external_agent.agent import ProgramAgent
-from agentgauge.run.hooks import Hooks
+from agentgauge.run.hooks import Hooks, ask_installed
+from agentgauge.run.part import MAIN, Part, Place, Process
 from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.solve import Solver
@@ -65,18 +66,6 @@ STOP_SECONDS = 0.2
 """Seconds between two looks whether the run is to stop, and then whether running cases have ended."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """Which process of a run this is."""
-
-    name: str = "main"  # "gw3"
-    number: int = 0
-    count: int = 1  # of processes that run cases
-    dist: str = "no"  # --dist, as the controller has it
-    first: frozenset[str] = frozenset()  # suspects of the run that is resumed: tests that every process collects first
-    is_replacement: bool = False  # for a worker that died, whose number it has; its queue is not the computed one
-
-
 class Runner:
     """Made for the first case, inside or outside its event loop; ``start`` is called inside.
 
@@ -89,7 +78,7 @@ class Runner:
         self,
         settings: Settings,
         tasks: Collection[str],
-        place: Place = Place(),
+        place: Place = MAIN,
         users: Sequence[int] = (0,),
         hooks_of: Callable[[CaseId], Hooks | None] = lambda _: None,
     ) -> None:
@@ -124,7 +113,9 @@ class Runner:
         number = users.index(place.number)
         self._pool = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.slots)
         self._most = settings.slots_without_batch
-        self._clients = Clients(settings, self.folder, min(self._pool.own, self._most))
+        process = Process(settings, self.folder, place, tasks, self._recheck)
+        self._parts: list[Part] = ask_installed("pytest_agentgauge_process", process=process)
+        self._clients = Clients(settings, self.folder, min(self._pool.own, self._most), self._parts)
         self._waiting_requests = WaitingRequests(self.folder.path, place.number)
         self._running_file = RunningFile(self.folder.path, place.number)
         self._reserve = open_reserve(settings, place.number, tasks)
@@ -248,6 +239,8 @@ class Runner:
         if self._agent:
             await self._agent.close()
         await self._clients.close()
+        for part in self._parts:
+            await part.close()
         self._waiting_requests.write(0, tokens=self._clients.tokens())  # nothing runs here any more
         for file in (self._appender, self._noted, self._stages, self._outside, self._pool):
             if file:
@@ -312,7 +305,8 @@ class Runner:
 
     def _is_ready(self, case: Planned) -> bool:
         """Whether a case can be started; otherwise other cases start before it."""
-        return self._clients.ready(case.task) and self._first_replies.allow(case)
+        ready = self._clients.ready(case.task) and self._first_replies.allow(case)
+        return ready and all(part.is_ready(case) for part in self._parts)
 
     def _is_covered(self, case: Planned) -> bool:
         """Whether the budget covers a case that is to be started now; its cost is reserved then."""
@@ -427,6 +421,8 @@ class Runner:
             self._stops_at = self._loop.time() + LONGEST_WAIT
             self._give_up()
             self._clients.stop()
+            for part in self._parts:
+                part.stop()
         if self._stops_at is not None:
             self._running_file.write(RunningWork(len(self._running), self._clients.sent))
             if self._loop.time() > self._stops_at:

@@ -13,14 +13,15 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agentgauge import sandbox
 from agentgauge.agent.dialects.registry import families, wording
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.options import OPTIONS, RunOptions, destination
+from agentgauge.core.option import destination, options_of
+from agentgauge.core.options import OF_PLUGINS, OPTIONS, RunOptions
 from agentgauge.core.redaction import register, register_environment, register_login
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
@@ -35,11 +36,14 @@ from agentgauge.model.wire import LIMITS
 from agentgauge.replies.recording import recorded_settings
 from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
 from agentgauge.run.gates import Budget, Gate, Regression, parse_budget, parse_gate
+from agentgauge.run.hooks import ask_installed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.option_values import fingerprinted_values, read_values, refuse_together, stored_values
 from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import file_name, new_folder
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,12 @@ class Settings(RunOptions):
     vision: Mapping[str, Any]  # of the models of that run: see ``run.vision``
     file: FileConfig
     shared: Shared | None  # with the runs of other models beside this one
+    facts: Mapping[type, Any]  # of plugins: their options, and what follows from them, each by its class
+
+    def of(self, kind: type[Kind]) -> Kind:
+        """What a plugin has of this class: its options, or what it has added in ``pytest_agentgauge_configure``."""
+        found: Kind = self.facts[kind]
+        return found
 
     @property
     def slots_without_batch(self) -> int:
@@ -91,6 +101,22 @@ class Settings(RunOptions):
     def tested(self) -> str:
         """The name of what is tested: the model, or the agent with its model."""
         return f"{self.agent.name} ({self.model.name})" if self.agent else self.model.name
+
+
+@dataclass
+class Draft:
+    """The settings while they are read, for ``pytest_agentgauge_configure``."""
+
+    given: Namespace  # options of the command line, by their keys
+    values: dict[
+        str, Any
+    ]  # of all options, by their attributes: the given one, that of the earlier run, or the default
+    earlier: Mapping[str, Any]  # the settings that the run has stored from which this one starts
+    file: FileConfig
+    tasks: Registry  # configured
+    run_dir: Path
+    hidden: dict[Path, str]  # what programs and agents cannot read, and what it is
+    facts: dict[type, Any]  # see ``Settings``
 
 
 def moved(settings: Settings, run_dir: Path) -> Settings:
@@ -147,15 +173,18 @@ def read_settings(
     secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks)]
     shared = Shared.given()
     results = run_dir.parent if shared else run_dir  # those of the runs beside this one have gold, too
-    cache = values["cache"]
     named = dict.fromkeys(secret, "a data set") | {results: "the folder of the run"}
-    named |= {cache: "the folder of --cache"} if cache else {}
+    facts: dict[type, Any] = {}
+    for kind in OF_PLUGINS:
+        facts[kind] = kind(**{each.attribute: values[each.attribute] for each in options_of(kind).values()})
+    draft = Draft(option, values, earlier, file, tasks, run_dir, named, facts)
+    ask_installed("pytest_agentgauge_configure", draft=draft)
     sandbox.hide(list(named))
     agent, program = read_agent(option, earlier, file, named)
     if agent and dialect != "native":
         raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
     gates = tuple(parse_gate(text, tasks) for text in values["gates"])
-    if cache and (tests := [gate.text for gate in gates if isinstance(gate, Regression)]):
+    if values.get("cache") and (tests := [gate.text for gate in gates if isinstance(gate, Regression)]):
         raise UsageProblem(
             f"--cache and --gate {tests[0]!r} cannot be used together: replies from the cache may be those of the other"
             " run, so that their difference says nothing of how replies vary; leave one of the two out"
@@ -172,7 +201,7 @@ def read_settings(
     if shared:
         values["budget"] = parse_budget(shared.budget) if shared.budget else None
     return Settings(
-        **values,
+        **{each.attribute: values[each.attribute] for each in options_of(RunOptions).values()},
         spec=spec,
         program=program,
         tasks=tasks,
@@ -188,6 +217,7 @@ def read_settings(
         vision=earlier.get("vision", {}),
         file=file,
         shared=shared,
+        facts=facts,
     )
 
 

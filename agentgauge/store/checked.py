@@ -18,7 +18,8 @@ from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from agentgauge.core.checking import validate
-from agentgauge.core.options import OPTIONS, Option
+from agentgauge.core.option import Option
+from agentgauge.core.options import OPTIONS
 from agentgauge.core.types import MOST, Record, Scoring, Status
 
 LATEST = 10**11

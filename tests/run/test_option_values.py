@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.options import LAUNCH, OPTIONS, SEVERAL
+from agentgauge.core.option import LAUNCH, SEVERAL
+from agentgauge.core.options import OPTIONS
 from agentgauge.run.option_values import checked, folder_of_texts, read_values, refuse_together, server_address
 
 KEYS = {option.key for option in OPTIONS.values()}

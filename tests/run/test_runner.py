@@ -20,8 +20,9 @@ from agentgauge.run.clients import Clients
 from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.coordination.stopping import STALE_SECONDS, StopFile
 from agentgauge.run.hooks import hooks_of
+from agentgauge.run.part import Place
 from agentgauge.run.planned import Planned
-from agentgauge.run.runner import STOPPED, Background, Place, Runner
+from agentgauge.run.runner import STOPPED, Background, Runner
 from agentgauge.store.records import Appender
 from tests.plugin.toy import score, toy
 

@@ -13,7 +13,7 @@ import pytest
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import CachingToolBox, ToolOutput
-from agentgauge.replies.cache import RESULTS, Cache
+from agentgauge.plugins.cache.cache import RESULTS, Cache
 from tests.tools.servers import canned_server, http
 from tests.tools.test_client import DOCUMENT
 from tests.tools.test_faults import Running

@@ -91,7 +91,6 @@ def _estimate(settings: Settings, models: Sequence[ModelSpec], cases: Mapping[st
         f"cost: about ${dollars:,.2f}, an estimate: {sum(asked.values()):,.0f} requests with the whole sample at"
         f" {BYTES_PER_TOKEN} bytes a token, replies of {REPLY_TOKENS} tokens, nothing cached; prices of {prices}"
         + (f"; without what {other} costs" if other else "")
-        + ("; less what --cache answers" if settings.cache else "")
     )
 
 

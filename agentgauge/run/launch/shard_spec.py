@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from agentgauge.core.announcement import own_version
-from agentgauge.core.options import prefixed
+from agentgauge.core.option import prefixed
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.text import read_text
 from agentgauge.data.find import data_folder

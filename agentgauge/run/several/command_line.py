@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.options import OPTIONS, SEVERAL, prefixed
+from agentgauge.core.option import SEVERAL, prefixed
+from agentgauge.core.options import OPTIONS
 
 _REFUSED = {name: option.excludes[SEVERAL] for name, option in OPTIONS.items() if SEVERAL in option.excludes}
 _TAKEN = [name for name, option in OPTIONS.items() if not option.to_models and name != "--model"]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.options import DIVIDED, OPTIONS, prefixed
+from agentgauge.core.option import prefixed
+from agentgauge.core.options import DIVIDED, OPTIONS
 from agentgauge.core.text import read_toml
 from agentgauge.run.several.command_line import read_command_line
 from agentgauge.run.several.parent import Member, RunGroup, named, totals

@@ -8,7 +8,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config
-from agentgauge.core.options import OPTIONS, prefixed
+from agentgauge.core.option import prefixed
+from agentgauge.core.options import OPTIONS
 from agentgauge.model.presets import resolve
 from agentgauge.run.costs.estimate import check_dollars
 from agentgauge.run.gates import Budget

@@ -16,7 +16,7 @@ from agentgauge.core import redaction
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Sampling, ToolCall
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.types import Usage
-from agentgauge.replies.cache import REPLIES, Cache, CachedModel, cache_notes, check_cache
+from agentgauge.plugins.cache.cache import REPLIES, Cache, CachedModel, cache_notes, check_cache
 
 CASE = CaseKey("t", "s")
 ASKED = ChatRequest(messages=({"role": "user", "content": "hi"},), seed=1, case=CASE)

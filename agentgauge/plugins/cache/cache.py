@@ -20,11 +20,13 @@ from agentgauge.core.chat import CaseKey, ChatModel, ChatReply, ChatRequest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import advice
 from agentgauge.core.text import odd_kind
-from agentgauge.core.tools import MOST_SECONDS
+from agentgauge.core.tools import MOST_SECONDS, CachingToolBox, ToolBox
 from agentgauge.core.types import Json
 from agentgauge.model.files.references import by_content, holds_files
+from agentgauge.model.spec import ModelSpec
 from agentgauge.replies.exchange import of_reply, reply_in
 from agentgauge.replies.store import Replies, key_of
+from agentgauge.run.part import Part, Process
 
 REPLIES, RESULTS = "replies.jsonl", "results.jsonl"
 """The files of the folder."""
@@ -161,6 +163,38 @@ class CachedModel:
             del self._asked[next(iter(self._asked))]
         counter[asked] += 1
         return counter[asked] - 1
+
+
+class CachePart(Part):
+    """Puts the cache around the models and tools of a process."""
+
+    def __init__(self, process: Process, folder: Path) -> None:
+        self._process = process
+        self._folder = folder
+        self._caches: dict[str, Cache] = {}
+
+    def around_model(
+        self, model: ChatModel, spec: ModelSpec | None, role: str, on_reply: Callable[[CaseKey], None] | None
+    ) -> ChatModel:
+        if spec is None or spec.embedded:  # an embedded model answers by the case, and costs nothing
+            return model
+        return CachedModel(model, self._cache(REPLIES), on_reply)
+
+    def around_tools(self, box: ToolBox) -> ToolBox:
+        if isinstance(box, CachingToolBox):
+            box.results = self._cache(RESULTS)
+        return box
+
+    async def close(self) -> None:
+        for cache in self._caches.values():
+            cache.close()
+
+    def _cache(self, name: str) -> Cache:
+        """One for all models, and one for all tools: each indexes its whole file."""
+        if name not in self._caches:
+            process = self._process
+            self._caches[name] = Cache(self._folder, name, process.placeholders, process.folder.path)
+        return self._caches[name]
 
 
 def _content(request: ChatRequest) -> Json:

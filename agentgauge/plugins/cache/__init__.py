@@ -1,0 +1,1 @@
+"""Replies of models and results of deterministic tools that runs share."""

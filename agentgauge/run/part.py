@@ -1,0 +1,86 @@
+"""A process that runs cases, and what a plugin does there (``pytest_agentgauge_process``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agentgauge.core.types import RUN_TOKEN
+from agentgauge.run.planned import Planned
+from agentgauge.run.settings import Settings
+from agentgauge.store import RunFolder
+
+if TYPE_CHECKING:
+    from agentgauge.core.chat import CaseKey, ChatModel
+    from agentgauge.core.tools import ToolBox
+    from agentgauge.model.spec import ModelSpec
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which process of a run this is."""
+
+    name: str = "main"  # "gw3"
+    number: int = 0
+    count: int = 1  # of processes that run cases
+    dist: str = "no"  # --dist, as the controller has it
+    first: frozenset[str] = frozenset()  # suspects of the run that is resumed: tests that every process collects first
+    is_replacement: bool = False  # for a worker that died, whose number it has; its queue is not the computed one
+
+
+MAIN = Place()
+"""The one process of a run without workers."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process that runs cases of a run."""
+
+    settings: Settings
+    folder: RunFolder
+    place: Place
+    tasks: Collection[str]  # the names of those with cases here
+    recheck: Callable[[], None] = field(default=lambda: None, compare=False)
+    """To be called in the event loop when ``Part.is_ready`` of a case has changed."""
+
+    @property
+    def placeholders(self) -> Mapping[str, str]:
+        """Real path → placeholder, for what another run reads. Each data set has one of its own: what is stored must
+        find its way back."""
+        tasks = self.settings.tasks
+        roots = {str(root): f"{{ROOT:{tasks[name].data.name}}}" for name, root in self.settings.roots.items()}
+        return {**roots, str(self.folder.path): RUN_TOKEN}
+
+
+class Part:
+    """What a plugin does there: nothing, but for what it overrides. All belongs to one event loop."""
+
+    # -- clients
+
+    def model(self, spec: ModelSpec, role: str) -> ChatModel | None:
+        """The client of a model in the place of AgentGauge's own; the first that is not None counts. ``role``: empty
+        for the tested model."""
+
+    def around_model(
+        self, model: ChatModel, spec: ModelSpec | None, role: str, on_reply: Callable[[CaseKey], None] | None
+    ) -> ChatModel:
+        """The client that cases get. ``spec``: None for an object of the project's own. ``on_reply``: to be called when
+        a request of a case has its answer, where ``model`` itself was not asked."""
+        return model
+
+    def around_tools(self, box: ToolBox) -> ToolBox:
+        """The tools that cases get."""
+        return box
+
+    # -- cases
+
+    def is_ready(self, case: Planned) -> bool:
+        """Whether a case can be started; otherwise other cases start before it."""
+        return True
+
+    def stop(self) -> None:
+        """The run stops: start nothing new. What endpoints work on goes on."""
+
+    async def close(self) -> None:
+        """The process runs no case any more."""
