@@ -119,13 +119,6 @@ class RunOptions:
         kind=int,
         usual="all",
     )
-    shard: Any = option(
-        "--shard=K/N",
-        "run the K-th of N parts of the selected tests; agentgauge merge puts the parts together",
-        owner="agentgauge.run.shards",
-        usual="all",
-        kept=RESUMED,
-    )
     slots: int = option(
         "--in-flight=N",
         "limit of concurrent cases, and of concurrent requests to a model, over all workers",
@@ -171,6 +164,7 @@ class RunOptions:
         kind=Path,
         usual="runs/<time>-<model>",
         to_models=False,
+        keeps_folder=True,
     )
     resume: Path | None = option(
         "--resume=DIR",
@@ -179,6 +173,7 @@ class RunOptions:
         kind=Path,
         earlier=True,
         to_models=False,
+        keeps_folder=True,
         excludes={
             "rescore": "one continues a run, the other scores it again",
             "run_dir": "a resumed run stays in its folder",
@@ -198,7 +193,6 @@ class RunOptions:
             "max_tokens": _NO_MODEL,
             "prompts": "a rescored run sends no prompts",
             "agent": "a rescored run starts no agent",
-            "shard": "a rescored run has the plan of the earlier one",
             "record": "a rescored run has no exchanges",
             "replay": "a rescored run has no exchanges",
             LAUNCH: "a rescored run asks no model; give it to pytest",
@@ -255,6 +249,7 @@ class RunOptions:
         reader="agentgauge.run.gates:parse_budget",
         usual="none",
         to_models=False,
+        keeps_folder=True,
     )
     gates: Any = option(
         "--gate=EXPR",
@@ -265,6 +260,7 @@ class RunOptions:
         default=(),
         kept=RESUMED,
         stored="gates",
+        keeps_folder=True,
     )
     scoring: str = option(
         "--scoring=parity|strict",

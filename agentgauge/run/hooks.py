@@ -33,7 +33,9 @@ ANNOUNCING = tuple(
         "tools",
         "options",
         "configure",
+        "choose",
         "process",
+        "merge",
     )
 )
 """Hooks of installed packages alone, which every process calls."""

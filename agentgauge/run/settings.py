@@ -39,7 +39,6 @@ from agentgauge.run.gates import Budget, Gate, Regression, parse_budget, parse_g
 from agentgauge.run.hooks import ask_installed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.option_values import fingerprinted_values, read_values, refuse_together, stored_values
-from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import file_name, new_folder
 
@@ -71,7 +70,6 @@ class Settings(RunOptions):
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
-    shard: Shard | None  # None: the whole plan
     tool_server: str | None = field(repr=False)  # with its login, if it has one
     budget: Budget | None
     gates: tuple[Gate, ...]
@@ -85,6 +83,7 @@ class Settings(RunOptions):
     file: FileConfig
     shared: Shared | None  # with the runs of other models beside this one
     facts: Mapping[type, Any]  # of plugins: their options, and what follows from them, each by its class
+    about: Mapping[str, Any]  # of plugins: what run.json says more
 
     def of(self, kind: type[Kind]) -> Kind:
         """What a plugin has of this class: its options, or what it has added in ``pytest_agentgauge_configure``."""
@@ -116,11 +115,13 @@ class Draft:
         str, Any
     ]  # of all options, by their attributes: the given one, that of the earlier run, or the default
     earlier: Mapping[str, Any]  # the settings that the run has stored from which this one starts
+    earlier_run: Mapping[str, Any]  # run.json of the run that is resumed or scored again; empty for another
     file: FileConfig
     tasks: Registry  # configured
     run_dir: Path
     hidden: dict[Path, str]  # what programs and agents cannot read, and what it is
     facts: dict[type, Any]  # see ``Settings``
+    about: dict[str, Any] = field(default_factory=dict)  # likewise
 
 
 def moved(settings: Settings, run_dir: Path) -> Settings:
@@ -181,7 +182,7 @@ def read_settings(
     facts: dict[type, Any] = {}
     for kind in OF_PLUGINS:
         facts[kind] = kind(**{each.attribute: values[each.attribute] for each in options_of(kind).values()})
-    draft = Draft(option, values, earlier, file, tasks, run_dir, named, facts)
+    draft = Draft(option, values, earlier, about, file, tasks, run_dir, named, facts)
     ask_installed("pytest_agentgauge_configure", draft=draft)
     sandbox.hide(list(named))
     agent, program = read_agent(option, earlier, file, named)
@@ -197,7 +198,6 @@ def read_settings(
         "model": model,
         "model_url": model.url,
         "agent": agent,
-        "shard": chosen_shard(option, about),
         "run_dir": run_dir,
         "prompts": values["prompts"] or file.prompts,
         "gates": gates,
@@ -222,6 +222,7 @@ def read_settings(
         file=file,
         shared=shared,
         facts=facts,
+        about=draft.about,
     )
 
 
