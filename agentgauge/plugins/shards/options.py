@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from agentgauge.core.option import RESUMED, option
-
-if TYPE_CHECKING:
-    from agentgauge.plugins.shards.shard import Shard
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShardOptions:
-    shard: Shard | None = option(
+    shard: Any = option(
         "--shard=K/N",
         "run the K-th of N parts of the selected tests; agentgauge merge puts the parts together",
         reader="agentgauge.plugins.shards.shard:parse_shard",

@@ -45,7 +45,8 @@ def parse_shard(text: str) -> Shard:
 
 def chosen_shard(draft: Draft) -> Shard | None:
     """The shard that was asked for, or that the resumed run is; None for a run in one piece. Raises UsageProblem."""
-    given, shard = draft.given, draft.values["shard"]
+    given = draft.given
+    shard: Shard | None = draft.values["shard"]
     if given.resume:
         earlier = draft.earlier_run.get("shard")
         before = earlier and Shard(earlier["number"], earlier["count"])

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.errors import UsageProblem
+from agentgauge.plugins.shards.shard import parse_shard
 from agentgauge.store import RunFolder
 from tests.plugin.project import Result, records
 from tests.plugin.test_run import WORKERS
@@ -118,7 +120,7 @@ def test_a_shard_that_was_killed_before_it_had_a_plan_is_planned_when_it_is_resu
     [
         (("--shard=1/2",), "--shard 1/2: the run that is resumed is shard 2 of 2; leave --shard out"),
         (("--shard=2/3",), "--shard 2/3: the run that is resumed is shard 2 of 2; leave --shard out"),
-        (("--gate=toy.say.Acc>=1",), "would judge shard 2 of 2 by a part of the cases"),
+        pytest.param(("--gate=toy.say.Acc>=1",), "would judge shard 2 of 2 by a part", marks=pytest.mark.uses("gates")),
     ],
 )
 def test_a_resumed_shard_is_no_other(project, model, second, options, says):
@@ -165,21 +167,19 @@ def test_a_plugin_that_shuffles_tests_changes_no_shard(project, model):
     ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("--shard", "0/4"), "--shard '0/4' names no shard; give its number, from 1, and how many there are"),
-        (("--shard", "5/4"), "--shard '5/4' names no shard"),
-        (("--shard", "a/b"), "--shard 'a/b' names no shard"),
-        (("--shard", "2"), "--shard '2' names no shard"),
-        (("--shard=1/2", "--rescore=a"), "--shard and --rescore cannot be used together: a rescored run has the plan"),
-        pytest.param(
-            ("--shard=1/2", "--gate=toy.say.Acc>=1"),
-            "--gate 'toy.say.Acc>=1' would judge shard 1 of 2 by a part",
-            marks=pytest.mark.uses("gates"),
-        ),
-    ],
-)
-def test_a_mistake_is_told_in_one_sentence(project, arguments, says):
-    result = project.run(*arguments)
+@pytest.mark.parametrize("text", ["0/4", "5/4", "a/b", "2"])
+def test_what_names_no_shard(text):
+    with pytest.raises(UsageProblem, match=f"--shard '{text}' names no shard; give its number, from 1, and how many"):
+        parse_shard(text)
+
+
+def test_a_run_that_is_scored_again_has_a_plan(project):
+    result = project.run("--shard=1/2", "--rescore=a")
+    assert result.status == 4 and "--shard and --rescore cannot be used together" in result.output, result.output
+
+
+@pytest.mark.uses("gates")
+def test_a_shard_is_held_against_no_gate(project):
+    result = project.run("--shard=1/2", "--gate=toy.say.Acc>=1")
+    says = "--gate 'toy.say.Acc>=1' would judge shard 1 of 2 by a part"
     assert result.status == 4 and says in result.output, result.output
