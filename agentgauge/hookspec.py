@@ -291,9 +291,13 @@ def pytest_agentgauge_begin(run: Run) -> None:
     """The services are started, and cases run from now on: begin what goes on beside them. ``run.until_cases_end``
     takes what ends it (``callback(function)``). What it raises refuses the run.
 
+        from threading import Timer
+
+
         def pytest_agentgauge_begin(run):
-            watch = Watch(run)
-            run.until_cases_end.callback(watch.stop)
+            late = Timer(3600, run.stop, ["an hour is enough"])
+            late.start()
+            run.until_cases_end.callback(late.cancel)
     """
 
 
