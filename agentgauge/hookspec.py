@@ -145,8 +145,8 @@ def pytest_agentgauge_options() -> type:
 @hookspec
 def pytest_agentgauge_configure(draft: Draft) -> None:
     """The settings are read: check them, change them, or add what follows from them (``draft.facts``), which
-    ``run.settings.of(ITS CLASS)`` gives then. What changes the results of cases belongs into ``draft.fingerprint``, what
-    a later run that starts from this one must know into ``draft.stored``, and what a reader must know into
+    ``run.settings.of(ITS CLASS)`` gives then. What changes the results of cases belongs into ``draft.fingerprint``,
+    what a run that starts from this one must know into ``draft.stored``, and what a reader must know into
     ``draft.described``. A UsageProblem that is raised refuses the run.
 
         def pytest_agentgauge_configure(draft):

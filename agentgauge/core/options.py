@@ -9,7 +9,7 @@ Imports nothing heavy, because the pytest side imports it in every project.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +167,7 @@ class RunOptions:
         "continue a run: finished cases are kept, broken and missing ones run again",
         owner="agentgauge.run.run_folder",
         kind=Path,
+        earlier=True,
         to_models=False,
         excludes={
             "rescore": "one continues a run, the other scores it again",
@@ -179,6 +180,7 @@ class RunOptions:
         "score the stored transcripts of a run again, without a model",
         owner="agentgauge.run.solve",
         kind=Path,
+        earlier=True,
         excludes={
             "model": _NO_MODEL,
             "model_url": _NO_MODEL,
@@ -208,6 +210,7 @@ class RunOptions:
         "answer from a cassette; an exchange that the cassette lacks is an error, never a live call",
         owner="agentgauge.replies.recording",
         kind=Path,
+        earlier=True,
         to_shards=True,
         excludes={
             "tool_server": "a replayed run calls no tool server",
@@ -271,9 +274,16 @@ OF_PLUGINS: tuple[type, ...] = tuple(
 )
 """The classes of options that AgentGauge's own plugins have."""
 
-OPTIONS: Mapping[str, Option] = {
-    name: each for owner in (RunOptions, *OF_PLUGINS) for name, each in options_of(owner).items()
-}
+
+def _options() -> dict[str, Option]:
+    found = {name: each for owner in (RunOptions, *OF_PLUGINS) for name, each in options_of(owner).items()}
+    for one in [*found.values()]:
+        for name, default in one.sets.items():
+            found[name] = replace(found[name], beside={**found[name].beside, one.key: default})
+    return found
+
+
+OPTIONS: Mapping[str, Option] = _options()
 """The options of every run by their names."""
 
 DIVIDED = [option for option in OPTIONS.values() if option.divided]

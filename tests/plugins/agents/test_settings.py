@@ -61,9 +61,9 @@ def run_hiding(folder: Path) -> Any:
 def test_gold_is_not_shown(readable: str, tmp_path: Path) -> None:
     (tmp_path / "gold" / "inside").mkdir(parents=True)
     table = AgentTable(readable=(str(tmp_path / readable),))
+    _, program = read_agent(option(command(tmp_path)), {}, Config(agent=table))
+    assert program is not None
     with pytest.raises(UsageProblem, match=r"\[agent\] readable .* would let the agent read a data set"):
-        _, program = read_agent(option(command(tmp_path)), {}, Config(agent=table))
-        assert program is not None
         check(run_hiding(tmp_path / "gold"), program)
 
 
