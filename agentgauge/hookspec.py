@@ -243,10 +243,11 @@ async def pytest_agentgauge_tool_call(
 def pytest_agentgauge_tool_result(
     case: Case, name: str, arguments: Mapping[str, Any], result: tuple[ToolOutput, ...], event: Event
 ) -> None:
-    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. ``event``: as that of a reply.
+    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. ``event``: as that of a reply. A refusal or a
+    failure is one of ``pytest_agentgauge_failed``.
 
-    def pytest_agentgauge_tool_result(name, result):
-        print(name, "gave", [output.type for output in result])
+        def pytest_agentgauge_tool_result(name, result):
+            print(name, "gave", [output.type for output in result])
     """
 
 
