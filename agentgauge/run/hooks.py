@@ -32,6 +32,7 @@ ANNOUNCING = tuple(
         "agents",
         "tools",
         "options",
+        "repeats",
         "configure",
         "process",
     )
