@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from agentgauge.core.announcement import features
+from agentgauge.core.features import features
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import write_whole

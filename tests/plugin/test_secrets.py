@@ -22,7 +22,7 @@ import pytest
 import zstandard
 
 from agentgauge.cli.main import main
-from agentgauge.core.announcement import features
+from agentgauge.core.features import features
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.run.services import Service
