@@ -157,7 +157,9 @@ def pytest_agentgauge_repeats(given: Namespace) -> Mapping[str, Any] | None:
 @hookspec
 def pytest_agentgauge_configure(draft: Draft) -> None:
     """The settings are read: check them, change them, or add what follows from them (``draft.facts``), which
-    ``run.settings.of(ITS CLASS)`` gives then. A UsageProblem that is raised refuses the run.
+    ``run.settings.of(ITS CLASS)`` gives then. What changes the results of cases belongs into ``draft.fingerprint``,
+    what a run that starts from this one must know into ``draft.stored``, and what a reader must know into
+    ``draft.described``. A UsageProblem that is raised refuses the run.
 
         def pytest_agentgauge_configure(draft):
             draft.facts[Owner] = Owner(draft.file.path)
@@ -205,8 +207,7 @@ async def pytest_agentgauge_request(case: Case, request: ChatRequest) -> ChatRep
 def pytest_agentgauge_reply(case: Case, request: ChatRequest, reply: ChatReply, event: Event) -> None:
     """A reply has come, of a model or of ``pytest_agentgauge_request``: its ``text``, ``tool_calls``, ``usage``
     (tokens, and dollars where the price is known). ``event``: as the record will have it; its ``name`` is the model's,
-    ``start`` and ``seconds`` say when it was asked and how long it took. A request that failed for good is in
-    ``case.events`` alone.
+    ``start`` and ``seconds`` say when it was asked and how long it took.
 
         def pytest_agentgauge_reply(case, reply, event):
             print(case.id, reply.usage.prompt_tokens, "tokens in", event.seconds, "s")
@@ -230,11 +231,20 @@ async def pytest_agentgauge_tool_call(
 def pytest_agentgauge_tool_result(
     case: Case, name: str, arguments: Mapping[str, Any], result: tuple[ToolOutput, ...], event: Event
 ) -> None:
-    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. ``event``: as that of a reply. A refusal or a
-    failure of a tool is in ``case.events`` alone.
+    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. ``event``: as that of a reply.
 
-        def pytest_agentgauge_tool_result(name, result):
-            print(name, "gave", [output.type for output in result])
+    def pytest_agentgauge_tool_result(name, result):
+        print(name, "gave", [output.type for output in result])
+    """
+
+
+@hookspec
+def pytest_agentgauge_failed(case: Case, event: Event) -> None:
+    """A request to a model has failed for good, after its retries; or a tool has refused a call, or failed. ``event``:
+    its ``kind`` is "model" or "tool", its ``error`` says why.
+
+        def pytest_agentgauge_failed(case, event):
+            print(case.id, event.kind, event.name, "failed:", event.error)
     """
 
 
@@ -253,11 +263,12 @@ def pytest_agentgauge_case_finished(record: Record) -> None:
 
 @hookspec
 def pytest_agentgauge_check(run: Run) -> None:
-    """The cases are planned, and nothing is started yet: what it raises refuses the run.
+    """The cases are planned, and nothing is started yet: what it raises refuses the run. ``run``: ``plan``,
+    ``settings``, ``folder``.
 
-    def pytest_agentgauge_check(run):
-        if len(run.plan) > 10_000:
-            raise UsageProblem("more than 10,000 cases; select fewer by --limit")
+        def pytest_agentgauge_check(run):
+            if len(run.plan) > 10_000:
+                raise UsageProblem("more than 10,000 cases; select fewer by --limit")
     """
 
 
@@ -266,18 +277,23 @@ def pytest_agentgauge_begin(run: Run) -> None:
     """The services are started, and cases run from now on: begin what goes on beside them. ``run.until_cases_end``
     takes what ends it (``callback(function)``). What it raises refuses the run.
 
+        from threading import Timer
+
+
         def pytest_agentgauge_begin(run):
-            watch = Watch(run)
-            run.until_cases_end.callback(watch.stop)
+            watch = Timer(3600, run.stop, ["an hour has passed"])
+            watch.start()
+            run.until_cases_end.callback(watch.cancel)
     """
 
 
 @hookspec
 def pytest_agentgauge_header(run: Run) -> Iterable[str]:
-    """The header of the run is shown: lines of it, below those of AgentGauge. Not called without pytest.
+    """The header of the run is shown: lines of it, below those of AgentGauge. Not called without pytest, which has no
+    header.
 
-    def pytest_agentgauge_header(run):
-        return [f"the results go to the dashboard of {run.settings.tested}"]
+        def pytest_agentgauge_header(run):
+            return [f"the results go to the dashboard of {run.settings.tested}"]
     """
 
 

@@ -12,9 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from agentgauge.core.features import features
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.features import features
 from agentgauge.core.files import write_whole
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.types import Usage

@@ -22,8 +22,8 @@ import pytest
 import zstandard
 
 from agentgauge.cli.main import main
-from agentgauge.core.features import features
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.features import features
 from agentgauge.core.redaction import register
 from agentgauge.run.services import Service
 from tests.fetch.site import Site

@@ -71,7 +71,7 @@ def recorded_run(path: Path) -> Mapping[str, Any]:
     """The settings of a recorded run. Raises UsageProblem for a file that is no cassette."""
     found = recorded_settings(path)
     kinds: Mapping[type, Sequence[str]] = {
-        dict: ("model", "tools", "options", "agent"),
+        dict: ("model", "tools", "options"),
         str: ("dialect", "data", "scoring"),
         int: ("attempts",),
     }
