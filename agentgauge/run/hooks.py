@@ -34,6 +34,7 @@ ANNOUNCING = tuple(
         "options",
         "configure",
         "process",
+        "several",
     )
 )
 """Hooks of installed packages alone, which every process calls."""

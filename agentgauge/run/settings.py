@@ -35,7 +35,7 @@ from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS
 from agentgauge.replies.recording import recorded_settings
 from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
-from agentgauge.run.gates import Budget, Gate, Regression, parse_budget, parse_gate
+from agentgauge.run.gates import Gate, Regression, parse_gate
 from agentgauge.run.hooks import ask_installed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.option_values import fingerprinted_values, read_values, refuse_together, stored_values
@@ -73,7 +73,6 @@ class Settings(RunOptions):
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
     shard: Shard | None  # None: the whole plan
     tool_server: str | None = field(repr=False)  # with its login, if it has one
-    budget: Budget | None
     gates: tuple[Gate, ...]
     scoring: Scoring
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
@@ -198,8 +197,6 @@ def read_settings(
         "prompts": values["prompts"] or file.prompts,
         "gates": gates,
     }
-    if shared:
-        values["budget"] = parse_budget(shared.budget) if shared.budget else None
     return Settings(
         **{each.attribute: values[each.attribute] for each in options_of(RunOptions).values()},
         spec=spec,

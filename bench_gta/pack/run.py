@@ -33,6 +33,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import remove_tree, write_whole
 from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
 from agentgauge.core.types import Json, Usage
+from agentgauge.model.budget import Budget
 from agentgauge.run.external_agent.command import Command
 from agentgauge.run.external_agent.command import read_command as resolved
 from agentgauge.run.external_agent.process import (
@@ -42,7 +43,6 @@ from agentgauge.run.external_agent.process import (
     require_sandbox,
     run_agent,
 )
-from agentgauge.run.gates import Budget
 from agentgauge.sandbox import SandboxResult
 from bench_gta.pack import task_folder
 from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER, create, read_answer, with_metadata

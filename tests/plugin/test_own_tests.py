@@ -716,7 +716,7 @@ def test_a_named_folder_holds_records_page_and_usage(project_screen, endpoint_sc
         ((), "[tests]\nrun_folder = true\n", True),
         ((), "[tests]\nrun_folder = false\n", False),
         (("--gate=tests.Passed>=10",), "", True),
-        (("--budget=1Mtok",), "", True),
+        pytest.param(("--budget=1Mtok",), "", True, marks=pytest.mark.uses("budget")),
         (("--shard=1/1",), "", True),
         (("--record=tape.jsonl",), "", False),
         (("--alluredir=allure",), "", False),
