@@ -20,8 +20,8 @@ SEVERAL = "several models"
 VALUE = "value"
 """What the fingerprint has of an option: the value itself."""
 
-RESUMED = frozenset({"resume"})
-EARLIER = frozenset({"resume", "rescore", "replay"})
+RESUMED, EARLIER = "resumed", "earlier"
+"""Where the value of an earlier run holds: in a run that goes on with it, or in every run that starts from it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,8 @@ class Option:
     """An option of every run."""
 
     name: str  # "--in-flight"
-    attribute: str = ""  # of the class that it is a field of
+    holder: type = object  # the class that it is a field of
+    attribute: str = ""  # of that class
     metavar: str  # what stands for the value in texts; empty for a switch
     help: str  # without the default
     owner: str = ""  # the module or package that does what the option says; of a plugin: its package
@@ -43,10 +44,12 @@ class Option:
     reader: str = ""  # "module:function" that makes the value of a text, and raises UsageProblem
     default: Any = None
     beside: Mapping[str, Any] = field(default_factory=dict)  # defaults beside other options: their key → default
+    sets: Mapping[str, Any] = field(default_factory=dict)  # such defaults of other options beside this one, by name
     usual: str = ""  # the default in words, if it is no value
 
     # -- who gets them
-    kept: frozenset[str] = frozenset()  # keys of options with which the earlier run's value holds, unless one is given
+    earlier: bool = False  # its value is an earlier run, from whose settings this one starts
+    kept: str = ""  # RESUMED or EARLIER: where the earlier run's value holds, unless one is given
     stored: str = ""  # its key in the settings of run.json; empty: not stored, or part of another value there
     same: bool = False  # --resume refuses another value
     fingerprint: str = ""  # it changes results, so the fingerprint of a case has the VALUE, or what follows from it
@@ -121,4 +124,4 @@ def options_of(owner: type) -> dict[str, Option]:
     """The options that are the fields of a class, by their names."""
     package = owner.__module__.rpartition(".")[0]
     found = [(each.metadata["option"], each.name) for each in fields(owner)]
-    return {one.name: replace(one, attribute=name, owner=one.owner or package) for one, name in found}
+    return {one.name: replace(one, holder=owner, attribute=name, owner=one.owner or package) for one, name in found}

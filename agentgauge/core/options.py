@@ -9,11 +9,11 @@ Imports nothing heavy, because the pytest side imports it in every project.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.announcement import PREFIX, features, loaded
+from agentgauge.core.features import PREFIX, features
 from agentgauge.core.option import EARLIER, LAUNCH, RESUMED, SEVERAL, VALUE, Option, option, options_of
 
 _NO_MODEL = "a rescored run calls no model"
@@ -179,6 +179,7 @@ class RunOptions:
         "continue a run: finished cases are kept, broken and missing ones run again",
         owner="agentgauge.run.run_folder",
         kind=Path,
+        earlier=True,
         to_models=False,
         keeps_run=True,
         excludes={
@@ -192,6 +193,7 @@ class RunOptions:
         "score the stored transcripts of a run again, without a model",
         owner="agentgauge.run.solve",
         kind=Path,
+        earlier=True,
         excludes={
             "model": _NO_MODEL,
             "model_url": _NO_MODEL,
@@ -222,6 +224,7 @@ class RunOptions:
         "answer from a cassette; an exchange that the cassette lacks is an error, never a live call",
         owner="agentgauge.replies.recording",
         kind=Path,
+        earlier=True,
         to_shards=True,
         excludes={
             "tool_server": "a replayed run calls no tool server",
@@ -274,13 +277,20 @@ class RunOptions:
 
 
 OF_PLUGINS: tuple[type, ...] = tuple(
-    hook() for plugin in features() if (hook := getattr(loaded(plugin), f"{PREFIX}options", None))
+    hook() for plugin in features() if (hook := getattr(plugin.load(), f"{PREFIX}options", None))
 )
 """The classes of options that AgentGauge's own plugins have."""
 
-OPTIONS: Mapping[str, Option] = {
-    name: each for owner in (RunOptions, *OF_PLUGINS) for name, each in options_of(owner).items()
-}
+
+def _options() -> dict[str, Option]:
+    found = {name: each for owner in (RunOptions, *OF_PLUGINS) for name, each in options_of(owner).items()}
+    for one in [*found.values()]:
+        for name, default in one.sets.items():
+            found[name] = replace(found[name], beside={**found[name].beside, one.key: default})
+    return found
+
+
+OPTIONS: Mapping[str, Option] = _options()
 """The options of every run by their names."""
 
 DIVIDED = [option for option in OPTIONS.values() if option.divided]

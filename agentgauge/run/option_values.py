@@ -7,14 +7,17 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.option import EARLIER, LAUNCH, VALUE, Option, prefixed, written
-from agentgauge.core.options import DIVIDED, OPTIONS, RunOptions
+from agentgauge.core.option import EARLIER, LAUNCH, RESUMED, VALUE, Option, prefixed, written
+from agentgauge.core.options import DIVIDED, OPTIONS
 from agentgauge.core.processes import checked_address
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.text import cut
+
+if TYPE_CHECKING:
+    from agentgauge.run.settings import Settings
 
 
 def refuse_together(given: Namespace, *, launched: bool) -> None:
@@ -34,14 +37,15 @@ def refuse_together(given: Namespace, *, launched: bool) -> None:
 
 def read_values(given: Namespace, earlier: Mapping[str, Any]) -> dict[str, Any]:
     """The value of each option: the given one, or else that of the run that this one starts from, or the default; by
-    the attributes of ``RunOptions``. ``earlier``: the settings that that run has stored. Raises UsageProblem."""
-    ways = {way for way in EARLIER if getattr(given, way)}
+    their attributes. ``earlier``: the settings that that run has stored. Raises UsageProblem."""
+    starts = any(getattr(given, option.key) for option in OPTIONS.values() if option.earlier)
+    ways = {RESUMED, EARLIER} if given.resume else {EARLIER} if starts else set()
     values: dict[str, Any] = {}
     for option in sorted(OPTIONS.values(), key=lambda option: bool(option.beside)):
         value = getattr(given, option.key)
         default = option.default_beside(values)
         # a default beside another option: the earlier value is of use if that run had the same default
-        if _is_missing(value) and ways & option.kept and default == option.default_beside({**_OFF, **earlier}):
+        if _is_missing(value) and option.kept in ways and default == option.default_beside({**_OFF, **earlier}):
             value = earlier.get(option.stored)
         values[option.attribute] = default if _is_missing(value) else checked(option, value)
     return values
@@ -69,11 +73,11 @@ def checked(option: Option, value: Any) -> Any:
     return resolve_name(option.reader)(value) if option.reader else value
 
 
-def stored_values(options: RunOptions, way: str) -> dict[str, Any]:
-    """What a run stores of its options for one that starts from it. ``way``: the key of the option that it is then
-    started with."""
-    kept = [option for option in OPTIONS.values() if option.stored and way in option.kept]
-    return {option.stored: _plain(getattr(options, option.attribute)) for option in kept}
+def stored_values(settings: Settings, way: str) -> dict[str, Any]:
+    """What a run stores of its options for one that starts from it. ``way``: RESUMED for one that may go on with it,
+    EARLIER for any other."""
+    kept = [option for option in OPTIONS.values() if option.stored and option.kept in (EARLIER, way)]
+    return {option.stored: _plain(settings.value(option)) for option in kept}
 
 
 def _plain(value: Any) -> Any:
@@ -83,19 +87,19 @@ def _plain(value: Any) -> Any:
     return without_logins(str(value)) if isinstance(value, str | Path) else value
 
 
-def fingerprinted_values(options: RunOptions) -> dict[str, Any]:
+def fingerprinted_values(settings: Settings) -> dict[str, Any]:
     """The options whose values are parts of the fingerprint of a case. One without a value is left out, so that a new
     option whose default is None leaves the fingerprints of earlier runs as they are."""
     mine = [option for option in OPTIONS.values() if option.fingerprint == VALUE]
-    values = {option.key: getattr(options, option.attribute) for option in mine}
+    values = {option.key: settings.value(option) for option in mine}
     return {key: value for key, value in values.items() if value is not None}
 
 
-def shard_words(options: RunOptions) -> list[str]:
+def shard_words(settings: Settings) -> list[str]:
     """The options of a shard's pytest. Raises UsageProblem for a login in an address, which is sent to no node."""
     words = []
     for option in OPTIONS.values():
-        value = getattr(options, option.attribute) if option.to_shards else None
+        value = settings.value(option) if option.to_shards else None
         if value is None or value is False:
             continue
         name = prefixed(option.name)
@@ -108,9 +112,9 @@ def shard_words(options: RunOptions) -> list[str]:
     return words
 
 
-def divided_words(options: RunOptions, part: Callable[[int], int]) -> list[str]:
+def divided_words(settings: Settings, part: Callable[[int], int]) -> list[str]:
     """The options of a shard's pytest that are its part of a total of the run."""
-    return [f"{prefixed(option.name)}={part(getattr(options, option.attribute))}" for option in DIVIDED]
+    return [f"{prefixed(option.name)}={part(settings.value(option))}" for option in DIVIDED]
 
 
 # -- Readers that the table names.

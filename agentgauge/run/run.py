@@ -17,7 +17,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.files import cannot_write, refusal
 from agentgauge.core.index import check_ids
-from agentgauge.core.option import destination, key_of
+from agentgauge.core.option import EARLIER, destination, key_of
 from agentgauge.core.options import OPTIONS
 from agentgauge.core.processes import make_tool_token
 from agentgauge.core.registry import Registry
@@ -337,7 +337,7 @@ class Run:
         self.notes += require_sight(settings, folder, self.plan)
         self.services = start_services(settings, folder, tasks, self.service_failed)
         if settings.record:
-            stored = stored_settings(settings, self.tools, "replay") | {"vision": stored_vision(settings)}
+            stored = stored_settings(settings, self.tools, EARLIER) | {"vision": stored_vision(settings)}
             recording.begin(settings.record, stored)
         self.describe(finished=None)
         self.hooks.call("pytest_agentgauge_begin", run=self)

@@ -19,6 +19,7 @@ from agentgauge.agent.dialects.registry import wording
 from agentgauge.core.announcement import own_version
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import refusal
+from agentgauge.core.option import RESUMED
 from agentgauge.core.options import OPTIONS
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
@@ -125,7 +126,7 @@ def check_run(settings: Settings) -> None:
         ("model", before["model"]["name"], settings.model.name),
         ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
         ("agent", before.get("agent", {}).get("digest"), settings.agent and settings.agent.digest),
-        *((each.key, before.get(each.stored, each.default), getattr(settings, each.attribute)) for each in same),
+        *((each.key, before.get(each.stored, each.default), settings.value(each)) for each in same),
     ):
         if old != new:
             differs = f"that run has {name} {old!r}, this one {new!r}"
@@ -287,7 +288,7 @@ def run_json(
     """
     earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
     tasks = sorted({task for task, _, _ in plan})
-    kept = stored_settings(settings, more.pop("tools", {}), "resume") | {
+    kept = stored_settings(settings, more.pop("tools", {}), RESUMED) | {
         "limit": _limit(settings),
         "vision": stored_vision(settings),
     }

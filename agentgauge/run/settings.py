@@ -20,7 +20,7 @@ from agentgauge.agent.dialects.registry import families, wording
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.option import destination, options_of
+from agentgauge.core.option import Option, destination, options_of
 from agentgauge.core.options import OF_PLUGINS, OPTIONS, RunOptions
 from agentgauge.core.redaction import register, register_environment, register_login
 from agentgauge.core.registry import Registry
@@ -89,6 +89,10 @@ class Settings(RunOptions):
         """What a plugin has of this class: its options, or what it has added in ``pytest_agentgauge_configure``."""
         found: Kind = self.facts[kind]
         return found
+
+    def value(self, option: Option) -> Any:
+        """Of an option: AgentGauge's, or that of a plugin."""
+        return getattr(self if isinstance(self, option.holder) else self.facts[option.holder], option.attribute)
 
     @property
     def slots_without_batch(self) -> int:
@@ -229,7 +233,7 @@ def register_tool_secrets(file: FileConfig) -> None:
 
 def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]], way: str) -> dict[str, Any]:
     """The settings that run.json and a cassette store, so that a later run can start from them. ``tools``: the identity
-    of each. ``way``: the key of the option that the later run has.
+    of each. ``way``: see ``stored_values``.
     """
     roles = {name: spec.fingerprint for name, spec in settings.roles.items()}  # a name alone says little
     return {

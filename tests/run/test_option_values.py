@@ -132,5 +132,6 @@ def test_what_an_option_names_is_there(option):
     assert find_spec(option.owner)
     assert not option.reader or callable(resolve_name(option.reader))
     assert {*option.excludes} <= {*KEYS, LAUNCH, SEVERAL}
-    assert {*option.beside, *option.kept} <= KEYS
+    assert {*option.beside} <= KEYS
+    assert {*option.sets} <= {*OPTIONS}
     assert isinstance(option.default, option.kind | None | tuple) or option.kind is Path
