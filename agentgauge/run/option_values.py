@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.option import EARLIER, LAUNCH, RESUMED, VALUE, Option, prefixed, written
@@ -16,8 +16,11 @@ from agentgauge.core.processes import checked_address
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.text import cut
 
-if TYPE_CHECKING:
-    from agentgauge.run.settings import Settings
+
+class Values(Protocol):
+    """The settings of a run, which are made of what this module reads."""
+
+    def value(self, option: Option) -> Any: ...
 
 
 def refuse_together(given: Namespace, *, launched: bool) -> None:
@@ -73,7 +76,7 @@ def checked(option: Option, value: Any) -> Any:
     return resolve_name(option.reader)(value) if option.reader else value
 
 
-def stored_values(settings: Settings, way: str) -> dict[str, Any]:
+def stored_values(settings: Values, way: str) -> dict[str, Any]:
     """What a run stores of its options for one that starts from it. ``way``: RESUMED for one that may go on with it,
     EARLIER for any other."""
     kept = [option for option in OPTIONS.values() if option.stored and option.kept in (EARLIER, way)]
@@ -87,7 +90,7 @@ def _plain(value: Any) -> Any:
     return without_logins(str(value)) if isinstance(value, str | Path) else value
 
 
-def fingerprinted_values(settings: Settings) -> dict[str, Any]:
+def fingerprinted_values(settings: Values) -> dict[str, Any]:
     """The options whose values are parts of the fingerprint of a case. One without a value is left out, so that a new
     option whose default is None leaves the fingerprints of earlier runs as they are."""
     mine = [option for option in OPTIONS.values() if option.fingerprint == VALUE]
@@ -95,7 +98,7 @@ def fingerprinted_values(settings: Settings) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def shard_words(settings: Settings) -> list[str]:
+def shard_words(settings: Values) -> list[str]:
     """The options of a shard's pytest. Raises UsageProblem for a login in an address, which is sent to no node."""
     words = []
     for option in OPTIONS.values():
@@ -112,7 +115,7 @@ def shard_words(settings: Settings) -> list[str]:
     return words
 
 
-def divided_words(settings: Settings, part: Callable[[int], int]) -> list[str]:
+def divided_words(settings: Values, part: Callable[[int], int]) -> list[str]:
     """The options of a shard's pytest that are its part of a total of the run."""
     return [f"{prefixed(option.name)}={part(settings.value(option))}" for option in DIVIDED]
 
