@@ -147,7 +147,9 @@ def pytest_agentgauge_options() -> type:
 @hookspec
 def pytest_agentgauge_configure(draft: Draft) -> None:
     """The settings are read: check them, change them, or add what follows from them (``draft.facts``), which
-    ``run.settings.of(ITS CLASS)`` gives then. A UsageProblem that is raised refuses the run.
+    ``run.settings.of(ITS CLASS)`` gives then. What changes the results of cases belongs into ``draft.fingerprint``,
+    what a run that starts from this one must know into ``draft.stored``, and what a reader must know into
+    ``draft.described``. A UsageProblem that is raised refuses the run.
 
         def pytest_agentgauge_configure(draft):
             draft.facts[Owner] = Owner(draft.file.path)
@@ -262,11 +264,12 @@ def pytest_agentgauge_case_finished(record: Record) -> None:
 
 @hookspec
 def pytest_agentgauge_check(run: Run) -> None:
-    """The cases are planned, and nothing is started yet: what it raises refuses the run.
+    """The cases are planned, and nothing is started yet: what it raises refuses the run. ``run``: ``plan``,
+    ``settings``, ``folder``.
 
-    def pytest_agentgauge_check(run):
-        if len(run.plan) > 10_000:
-            raise UsageProblem("more than 10,000 cases; select fewer by --limit")
+        def pytest_agentgauge_check(run):
+            if len(run.plan) > 10_000:
+                raise UsageProblem("more than 10,000 cases; select fewer by --limit")
     """
 
 
@@ -275,18 +278,23 @@ def pytest_agentgauge_begin(run: Run) -> None:
     """The services are started, and cases run from now on: begin what goes on beside them. ``run.until_cases_end``
     takes what ends it (``callback(function)``). What it raises refuses the run.
 
+        from threading import Timer
+
+
         def pytest_agentgauge_begin(run):
-            watch = Watch(run)
-            run.until_cases_end.callback(watch.stop)
+            watch = Timer(3600, run.stop, ["an hour has passed"])
+            watch.start()
+            run.until_cases_end.callback(watch.cancel)
     """
 
 
 @hookspec
 def pytest_agentgauge_header(run: Run) -> Iterable[str]:
-    """The header of the run is shown: lines of it, below those of AgentGauge. Not called without pytest.
+    """The header of the run is shown: lines of it, below those of AgentGauge. Not called without pytest, which has no
+    header.
 
-    def pytest_agentgauge_header(run):
-        return [f"the results go to the dashboard of {run.settings.tested}"]
+        def pytest_agentgauge_header(run):
+            return [f"the results go to the dashboard of {run.settings.tested}"]
     """
 
 

@@ -68,16 +68,6 @@ class RunOptions:
         fingerprint="model",
         to_shards=True,
     )
-    agent: Any = option(
-        "--agent=COMMAND",
-        "test an agent program in the model's place, or a function that a package announces; --model"
-        " then names the model that the agent may ask",
-        owner="agentgauge.run.external_agent",
-        usual="test the model",
-        kept=EARLIER,
-        fingerprint="agent",
-        excludes={"batch": "an agent would wait up to a day for each reply", LAUNCH: "agents run on this machine"},
-    )
     dialect: str = option(
         "--dialect=NAME",
         "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
@@ -200,7 +190,6 @@ class RunOptions:
             "temperature": _NO_MODEL,
             "max_tokens": _NO_MODEL,
             "prompts": "a rescored run sends no prompts",
-            "agent": "a rescored run starts no agent",
             "shard": "a rescored run has the plan of the earlier one",
             "record": "a rescored run has no exchanges",
             "replay": "a rescored run has no exchanges",

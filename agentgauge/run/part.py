@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agentgauge.core.types import RUN_TOKEN
+from agentgauge.core.types import RUN_TOKEN, Json
 from agentgauge.run.planned import Planned
 from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:
+    from agentgauge.core.case import Case
     from agentgauge.core.chat import CaseKey, ChatModel
+    from agentgauge.core.task import Task
     from agentgauge.core.tools import ToolBox
     from agentgauge.core.types import Usage
     from agentgauge.model.spec import ModelSpec
@@ -75,6 +77,9 @@ class Part:
         return box
 
     # -- cases
+
+    def solver(self, task: Task) -> Callable[[Case], Awaitable[Json]] | None:
+        """What gives the outputs of a task's cases in the place of its ``run``; the first that is not None counts."""
 
     def is_ready(self, case: Planned) -> bool:
         """Whether a case can be started; otherwise other cases start before it."""

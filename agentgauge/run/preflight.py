@@ -58,12 +58,12 @@ _RETRIES = 2
 
 
 def role_shown(settings: Settings, case: Planned) -> str | None:
-    """The role whose model is shown pictures in a case; None if there are none. An agent program looks at pictures in
-    its own way."""
+    """The role whose model is shown pictures in a case; None if there are none. A program in the model's place looks at
+    pictures in its own way."""
     role = case.task.pictures.shown_to(case.row.tags) if case.task.pictures else None
     if role and settings.options[role] == SAME:
         role = ""
-    return None if role == "" and settings.agent else role
+    return None if role == "" and settings.instead else role
 
 
 def applicable(settings: Settings, cases: Sequence[Planned | None], *, asks: bool = True) -> list[bool]:
@@ -293,14 +293,6 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     serves_tools = settings.tool_server is None and any(task.tools for task in here)
     if settings.earlier_tools is None and (runs_code or serves_tools):
         sandbox.look_early()
-    if settings.agent:
-        refused = [name for name, task in chosen.items() if task.agents is None]
-        if refused:
-            able = [task.name for task in settings.tasks if task.agents]
-            raise UsageProblem(
-                f"--agent: {', '.join(refused)} cannot be run with an agent program; select tasks that can:"
-                f" {', '.join(able)}"
-            )
     without_gold = [name for name, task in chosen.items() if task.oracle is None]
     if without_gold and settings.spec and settings.spec.kind == "oracle":
         raise UsageProblem(f"--model oracle: {', '.join(without_gold)} has no gold replies; give another model")
@@ -325,7 +317,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
                 allow_unsafe=settings.allow_unsafe_code,
                 server=settings.tool_server,
             )
-    layers = sandbox.layers() if runs_code or serves_tools or settings.program else ()
+    layers = sandbox.layers() if runs_code or serves_tools or settings.instead else ()
     return Checked(_with_those_before(tools, settings.run_dir) if settings.resume else tools, layers)
 
 

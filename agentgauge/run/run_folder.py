@@ -125,7 +125,6 @@ def check_run(settings: Settings) -> None:
     for name, old, new in (
         ("model", before["model"]["name"], settings.model.name),
         ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
-        ("agent", before.get("agent", {}).get("digest"), settings.agent and settings.agent.digest),
         *((each.key, before.get(each.stored, each.default), settings.value(each)) for each in same),
     ):
         if old != new:
@@ -164,9 +163,6 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {sent}"
     yield f"model {settings.model.name}{at} · {how}"
     yield from _unread(settings)
-    if settings.agent:
-        confined = "" if settings.agent.confined else ", NOT confined"
-        yield f"agent {settings.agent.name} in the model's place, digest {settings.agent.digest}{confined}"
     yield from _role_lines(settings, plan)
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from _unused(settings, [settings.tasks[name] for name in sorted({task for task, _, _ in plan})])
@@ -343,10 +339,10 @@ def _prompts(settings: Settings, tasks: Sequence[Task]) -> dict[str, str]:
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Everything that determines this run's figures. Two equal runs have the same description, on any machine."""
     not_planned = not_applicable(settings)
-    agent = settings.agent
     return {
         "model": settings.tested,
-        **({"agent": agent.digest, "agent_name": agent.name, "asked_model": settings.model.name} if agent else {}),
+        **settings.described,
+        **({"asked_model": settings.model.name} if settings.instead else {}),
         "model_fingerprint": settings.model.fingerprint,
         **fingerprinted_values(settings),
         "attempts": settings.attempts,

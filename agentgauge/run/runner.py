@@ -30,7 +30,6 @@ from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, RunningFile, RunningWork, StopFile
 from agentgauge.run.coordination.waiting_requests import OLD, WaitingRequests
 from agentgauge.run.crashes import RunningCases, Suspects
-from agentgauge.run.external_agent.agent import ProgramAgent
 from agentgauge.run.hooks import Hooks, ask_installed
 from agentgauge.run.part import MAIN, Part, Place, Process
 from agentgauge.run.planned import OWN, Given, Planned
@@ -118,9 +117,6 @@ class Runner:
         self._running_file = RunningFile(self.folder.path, place.number)
         self._clients.on_reply = self._replied
         self._clients.on_rest = self._recheck
-        logs = self.folder.path / "logs" / "agent"
-        program = settings.program
-        self._agent = ProgramAgent(program, settings.tasks, logs, settings.slots) if program else None
         self._stages = Stages(self.folder)
         self._solver = Solver(
             settings=CaseSettings(
@@ -139,7 +135,7 @@ class Runner:
             configs={name: config_fingerprint(settings, settings.tasks[name]) for name in tasks},
             clients=self._clients,
             hooks_of=hooks_of,
-            agent=self._agent,
+            parts=self._parts,
             stored={case: line for case, line in stored.items() if case not in self.finished},
             asks=not settings.rescore,
             earlier=earlier,
@@ -231,8 +227,6 @@ class Runner:
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        if self._agent:
-            await self._agent.close()
         await self._clients.close()
         for part in self._parts:
             await part.close()

@@ -34,7 +34,6 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS
 from agentgauge.replies.recording import recorded_settings
-from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
 from agentgauge.run.gates import Gate, Regression, parse_gate
 from agentgauge.run.hooks import ask_installed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
@@ -65,8 +64,6 @@ class Settings(RunOptions):
 
     model: ModelFacts
     spec: ModelSpec | None  # how to reach the model; None where none is called (replay, rescore)
-    agent: AgentFacts | None  # the program that is tested in the model's place, and asks the model; None: the model
-    program: AgentProgram | None  # how to run the agent
     tasks: Registry  # configured with ``options``
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
@@ -83,7 +80,12 @@ class Settings(RunOptions):
     vision: Mapping[str, Any]  # of the models of that run: see ``run.vision``
     file: FileConfig
     shared: Shared | None  # with the runs of other models beside this one
+    hidden: Mapping[Path, str]  # what programs cannot read, and what it is
     facts: Mapping[type, Any]  # of plugins: their options, and what follows from them, each by its class
+    instead: str  # the name of the program that is tested in the model's place, and may ask it; empty: the model itself
+    stored: Mapping[str, Any]  # what plugins add to the settings that the run stores
+    fingerprint: Mapping[str, Any]  # and to the fingerprints of its cases
+    described: Mapping[str, Any]  # and to its description in summary.json
 
     def of(self, kind: type[Kind]) -> Kind:
         """What a plugin has of this class: its options, or what it has added in ``pytest_agentgauge_configure``."""
@@ -102,8 +104,8 @@ class Settings(RunOptions):
 
     @property
     def tested(self) -> str:
-        """The name of what is tested: the model, or the agent with its model."""
-        return f"{self.agent.name} ({self.model.name})" if self.agent else self.model.name
+        """The name of what is tested: the model, or the program in its place with the model."""
+        return f"{self.instead} ({self.model.name})" if self.instead else self.model.name
 
 
 @dataclass
@@ -118,8 +120,12 @@ class Draft:
     file: FileConfig
     tasks: Registry  # configured
     run_dir: Path
-    hidden: dict[Path, str]  # what programs and agents cannot read, and what it is
-    facts: dict[type, Any]  # see ``Settings``
+    hidden: dict[Path, str]  # for this and all below see ``Settings``
+    facts: dict[type, Any]
+    instead: str = ""
+    stored: dict[str, Any] = field(default_factory=dict)
+    fingerprint: dict[str, Any] = field(default_factory=dict)
+    described: dict[str, Any] = field(default_factory=dict)
 
 
 def moved(settings: Settings, run_dir: Path) -> Settings:
@@ -183,9 +189,6 @@ def read_settings(
     draft = Draft(option, values, earlier, file, tasks, run_dir, named, facts)
     ask_installed("pytest_agentgauge_configure", draft=draft)
     sandbox.hide(list(named))
-    agent, program = read_agent(option, earlier, file, named)
-    if agent and dialect != "native":
-        raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
     gates = tuple(parse_gate(text, tasks) for text in values["gates"])
     if values.get("cache") and (tests := [gate.text for gate in gates if isinstance(gate, Regression)]):
         raise UsageProblem(
@@ -195,7 +198,6 @@ def read_settings(
     values |= {
         "model": model,
         "model_url": model.url,
-        "agent": agent,
         "shard": chosen_shard(option, about),
         "run_dir": run_dir,
         "prompts": values["prompts"] or file.prompts,
@@ -204,7 +206,6 @@ def read_settings(
     return Settings(
         **{each.attribute: values[each.attribute] for each in options_of(RunOptions).values()},
         spec=spec,
-        program=program,
         tasks=tasks,
         roots=roots | dict.fromkeys(in_run_folder, run_dir),
         official=official | dict.fromkeys(in_run_folder, True),
@@ -218,7 +219,12 @@ def read_settings(
         vision=earlier.get("vision", {}),
         file=file,
         shared=shared,
+        hidden=named,
         facts=facts,
+        instead=draft.instead,
+        stored=draft.stored,
+        fingerprint=draft.fingerprint,
+        described=draft.described,
     )
 
 
@@ -238,7 +244,7 @@ def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]], 
     roles = {name: spec.fingerprint for name, spec in settings.roles.items()}  # a name alone says little
     return {
         "model": asdict(settings.model),
-        **({"agent": asdict(settings.agent)} if settings.agent else {}),
+        **settings.stored,
         **stored_values(settings, way),
         "options": dict(settings.options),
         **({"roles": roles} if roles else {}),
@@ -262,7 +268,7 @@ def config_fingerprint(settings: Settings, task: Task) -> str:
         "similarity": settings.similarity[task.name],
         "tools": table_without_devices(settings.file.tools) if task.tools else None,
         "options": {option.name: _fingerprint(settings, option.name) for option in task.options if option.matters},
-        **({"agent": settings.agent.digest} if settings.agent else {}),
+        **settings.fingerprint,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -321,7 +327,7 @@ def _recorded(path: Path) -> Mapping[str, Any]:
     """The settings of a recorded run. Raises UsageProblem for a file that is no cassette."""
     found = recorded_settings(path)
     kinds: Mapping[type, Sequence[str]] = {
-        dict: ("model", "tools", "options", "agent"),
+        dict: ("model", "tools", "options"),
         str: ("dialect", "data", "scoring"),
         int: ("attempts",),
     }

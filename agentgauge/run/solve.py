@@ -11,14 +11,13 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.loop import converse
-from agentgauge.core.agents import Agent
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, advice, is_disk_full, refusal
@@ -31,6 +30,7 @@ from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, S
 from agentgauge.replies.stages import Stages
 from agentgauge.run.clients import Clients
 from agentgauge.run.hooks import Hooks
+from agentgauge.run.part import Part
 from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.scoring import checked
 from agentgauge.run.thread_pools import in_thread_pool
@@ -53,7 +53,7 @@ class Solver:
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
     clients: Clients  # which it makes inside the event loop
     hooks_of: Callable[[CaseId], Hooks | None]  # those of a case
-    agent: Agent | None  # the program that is tested in the model's place
+    parts: Sequence[Part]
     stored: Mapping[CaseId, Line]  # records whose transcripts are scored again, where they are whole
     asks: bool  # the model, for the other cases
     earlier: bool  # the run folder may hold what an earlier session, or a worker that died, has left of a case
@@ -169,7 +169,7 @@ class Solver:
         if case.hooks:
             await case.hooks.tell("pytest_agentgauge_case_started", case=case)
         try:
-            output = await self._solved(planned.task, case)
+            output = await self._run_of(planned.task)(case)
             record = replace(record, status="wrong")  # until it is scored
         except Exception as error:  # what the case has used counts, whatever ended it
             text, cause = (str(error), None) if case.is_unfinished else _why_broken(error, self.folder.path)
@@ -193,11 +193,8 @@ class Solver:
         transcript = self.transcript(case, None, seconds) if case.usage.requests else None
         return replace(record, status="missing", error=UNFINISHED, cause=None, traceback=(), transcript=transcript)
 
-    async def _solved(self, task: Task, case: Case) -> Json:
-        if self.agent is None:
-            return await task.run(case)
-        assert task.agents, "the preflight has refused the others"
-        return await task.agents(case, self.agent)
+    def _run_of(self, task: Task) -> Callable[[Case], Awaitable[Json]]:
+        return next((solver for part in self.parts if (solver := part.solver(task))), task.run)
 
     def _recall(self, planned: Planned) -> Record | None:
         line = self.stored.get(planned.id)

@@ -14,7 +14,7 @@ from agentgauge.core.processes import CommandParser
 from agentgauge.core.tools import by_state
 from agentgauge.core.types import Json
 from agentgauge.model.budget import parse_budget
-from agentgauge.run.external_agent.process import AgentSettings
+from agentgauge.run.programs.process import ProgramSettings
 from agentgauge.sandbox import ended_from_outside, scratch_folder
 from bench_gta.pack.create import (
     TaskContent,
@@ -153,7 +153,7 @@ def _plan(options: argparse.Namespace) -> AgentPlan:
     for name in options.env:
         if name not in os.environ:
             raise UsageProblem(f"--env {name}: the variable is not set; set it, or leave it out")
-    settings = AgentSettings(
+    settings = ProgramSettings(
         seconds=options.timeout,
         memory_mb=options.memory_mb,
         readable=(*options.readable, *command.readable, *command.environment),

@@ -29,19 +29,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agentgauge import sandbox
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import remove_tree, write_whole
 from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
 from agentgauge.core.types import Json, Usage
 from agentgauge.model.budget import Budget
-from agentgauge.run.external_agent.command import Command
-from agentgauge.run.external_agent.command import read_command as resolved
-from agentgauge.run.external_agent.process import (
-    AgentSettings,
-    hide_from_agents,
+from agentgauge.run.programs.command import Command
+from agentgauge.run.programs.command import read_command as resolved
+from agentgauge.run.programs.process import (
+    ProgramSettings,
+    refuse_shown,
     require_ports,
     require_sandbox,
-    run_agent,
+    run_program,
 )
 from agentgauge.sandbox import SandboxResult
 from bench_gta.pack import task_folder
@@ -126,7 +127,7 @@ async def solve(
     tasks: TaskSet,
     folder: Path,
     command: Command,
-    settings: AgentSettings,
+    settings: ProgramSettings,
     ports: Sequence[int] = (),
     tools: AgentTools | None = None,
 ) -> dict[str, Json]:
@@ -154,7 +155,7 @@ async def solve(
             settings = settings.with_more(session.access.variables, ())
             register(session.access.token)  # so that no file keeps it
         words = filled(command, task, prompt, work, session.access if session else None)
-        result = await run_agent(words, work, settings, ports=[*ports, *([session.port] if session else [])])
+        result = await run_program(words, work, settings, ports=[*ports, *([session.port] if session else [])])
     register(*(value for value, name in secrets.items() if is_secret_name(name)))
     notes = [*map(escaped, result.notes), *made_harmless(here)]
     usage, unread = read_usage(work, USAGE)
@@ -277,7 +278,7 @@ class AgentPlan:
     """The tasks to run, and the limits of the run."""
 
     command: Command
-    settings: AgentSettings
+    settings: ProgramSettings
     ids: Sequence[int] | None = None  # None: all tasks
     jobs: int = 1
     budget: Budget | None = None
@@ -314,7 +315,8 @@ async def run_tasks(
     if plan.mcp or plan.ports:
         require_ports(plan.settings, "--network or --no-sandbox, or leave --mcp and --local-port out")
     secret = {out: "the folder of the run", tasks.root: "the task set"}
-    hide_from_agents(plan.settings, secret, readable="--readable", command="--command")
+    refuse_shown(plan.settings, secret, readable="--readable", command="--command")
+    sandbox.hide(secret)
     _take(out, tasks, plan)
     waiting = [task for task in chosen(tasks, plan.ids) if _is_due(out / str(task.id), plan)]
     stopped = ""

@@ -206,10 +206,6 @@ def test_progress_says_what_is_where(tmp_path):
     [
         (("--model", "oracle", "--batch"), "no batches are known for --model oracle; they are known for"),
         (("--batch", "--replay", "x"), "--batch and --replay cannot be used together: a replayed run sends no"),
-        (
-            ("--batch", "--agent", "true"),
-            "--agent and --batch cannot be used together: an agent would wait up to a day",
-        ),
         (("--batch", "--rescore", "x"), "--batch and --rescore cannot be used together: a rescored run sends no"),
         (
             ("--model", "r", "--batch"),

@@ -148,7 +148,7 @@ def sandbox_gone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     async def none(*_: Any, **options: object) -> None:
         raise SandboxFault("the sandbox has gone")
 
-    return lambda: monkeypatch.setattr("bench_gta.pack.run.run_agent", none)
+    return lambda: monkeypatch.setattr("bench_gta.pack.run.run_program", none)
 
 
 def test_an_attempt_that_cannot_be_made_leaves_the_earlier_one(
@@ -486,7 +486,7 @@ def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -
 def test_a_machine_that_cannot_confine_says_so(
     agent: Agent, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("agentgauge.run.external_agent.process.sandbox.layers", lambda: ("process", "rlimits"))
+    monkeypatch.setattr("agentgauge.run.programs.process.sandbox.layers", lambda: ("process", "rlimits"))
     assert agent.run("print(1)") == 4
     assert "without protection of files and a closed network" in capsys.readouterr().out
     assert not agent.out.exists()

@@ -187,7 +187,7 @@ def solved(setting: Setting, fuzz: Fuzz, folder: Path, patch: pytest.MonkeyPatch
                 tools=lambda given, task: Box(tools_of(case)),
             ),
             hooks_of=lambda _: None,
-            agent=None,
+            parts=(),
             stored={},
             asks=True,
             earlier=False,

@@ -94,7 +94,7 @@ def solve(tmp_path: Path):
                 model=lambda role="": Silent(), tested=lambda given: Silent(), tools=lambda given, task: None
             ),
             hooks_of=lambda _: None,
-            agent=None,
+            parts=(),
             stored={},
             asks=True,
             earlier=True,

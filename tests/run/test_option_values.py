@@ -111,10 +111,7 @@ def test_what_the_readers_of_the_table_refuse(tmp_path):
             "--rescore and --temperature cannot be used together: a rescored",
         ),
         ({"resume": "a", "run_dir": "b"}, False, "--resume and --run-dir cannot be used together: a resumed run stays"),
-        ({"agent": "a", "batch": True}, False, "--agent and --batch cannot be used together: an agent would wait"),
-        ({"agent": "a"}, True, "agentgauge launch and --agent cannot be used together: agents run on this machine"),
         ({"rescore": "a", "batch": False}, False, ""),
-        ({"agent": "a"}, False, ""),
         ({"in_flight": 3}, True, ""),
     ],
 )

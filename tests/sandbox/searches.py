@@ -97,9 +97,9 @@ def use(name: str, folder: Path) -> Any:
         gold.write_text("(assert false)")
         return prove(f'(include "{gold}")(assert true)', folder=folder, seconds=50)
     if name == "agent":
-        from agentgauge.run.external_agent.process import AgentSettings, run_agent
+        from agentgauge.run.programs.process import ProgramSettings, run_program
 
-        return asyncio.run(run_agent([sys.executable, "-c", code], folder, AgentSettings(50))).stdout
+        return asyncio.run(run_program([sys.executable, "-c", code], folder, ProgramSettings(50))).stdout
     if name == "reader":
         from bench_gta.workflow import confined
 

@@ -1,4 +1,4 @@
-"""One run of an agent's program: confined to its folder, or as an ordinary process if the user wants that."""
+"""One run of a program: confined to its folder, or as an ordinary process if the user wants that."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ MOST_DISK = 4 << 30  # bytes of its whole folder
 PROCESSES = 256
 
 PROGRAMS = ("/usr/local/bin", "/usr/bin", "/bin")
-"""Readable for every agent: the system's own programs, because scripts start them."""
+"""Readable for every program: the system's own, because scripts start them."""
 
 OF_NETWORK = (
     "/etc/resolv.conf /etc/hosts /etc/nsswitch.conf /etc/gai.conf /etc/ssl/certs /etc/ssl/openssl.cnf"
     " /usr/share/ca-certificates /etc/ca-certificates /etc/pki/tls/certs /etc/pki/ca-trust"
 )
-"""Also readable if the agent has the network: host names and certificates."""
+"""Also readable if the program has the network: host names and certificates."""
 
 _TICK = 0.05  # seconds between two looks at the process
 _GRACE = 2.0  # seconds for the last output once everything was ended
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSettings:
-    """How an agent runs."""
+class ProgramSettings:
+    """How a program runs."""
 
     seconds: float
     memory_mb: int = 8192
@@ -54,22 +54,22 @@ class AgentSettings:
 
     @property
     def connected(self) -> bool:
-        """Whether the agent has the network: always without the sandbox."""
+        """Whether the program has the network: always without the sandbox."""
         return self.network or not self.confined
 
-    def with_more(self, env: Mapping[str, str], readable: Sequence[Path]) -> AgentSettings:
+    def with_more(self, env: Mapping[str, str], readable: Sequence[Path]) -> ProgramSettings:
         """The settings of one run, with its own variables and files."""
         return replace(self, env={**(self.env or {}), **env}, readable=(*self.readable, *readable))
 
 
-def variables(settings: AgentSettings) -> dict[str, str]:
+def variables(settings: ProgramSettings) -> dict[str, str]:
     """The variables that are added to the small fixed environment: the paths of programs, and the variables that the
     user named.
     """
     return {"PATH": ":".join((str(Path(sys.executable).parent), *PROGRAMS))} | dict(settings.env or {})
 
 
-def require_sandbox(settings: AgentSettings, without: str) -> None:
+def require_sandbox(settings: ProgramSettings, without: str) -> None:
     """Raises UsageProblem if this machine cannot confine an agent that must be confined. ``without``: the option that
     runs it unconfined."""
     if settings.confined and (lacking := missing(sandbox.layers())):
@@ -79,7 +79,7 @@ def require_sandbox(settings: AgentSettings, without: str) -> None:
         )
 
 
-def require_ports(settings: AgentSettings, without: str) -> None:
+def require_ports(settings: ProgramSettings, without: str) -> None:
     """Raises UsageProblem if this machine cannot open single ports to a confined agent. ``without``: the options that
     open them in another way."""
     if not settings.connected and "net_ns" not in sandbox.layers():
@@ -89,11 +89,10 @@ def require_ports(settings: AgentSettings, without: str) -> None:
         )
 
 
-def hide_from_agents(settings: AgentSettings, secret: Mapping[Path, str], *, readable: str, command: str) -> None:
-    """Hide folders that hold the gold, also if they lie among installed packages. ``secret``: what each of them is.
-
-    Raises UsageProblem where the user's ``readable`` would show a confined agent one of them, or a part of it.
-    ``readable`` and ``command``: what the user calls the two settings.
+def refuse_shown(settings: ProgramSettings, secret: Mapping[Path, str], *, readable: str, command: str) -> None:
+    """Raises UsageProblem where the user's ``readable`` would show a confined agent a folder that holds the gold, or a
+    part of it. ``secret``: these folders, and what each of them is. ``readable`` and ``command``: what the user calls
+    the two settings.
     """
     for path in settings.readable if settings.confined else ():
         for folder, what in secret.items():
@@ -103,21 +102,20 @@ def hide_from_agents(settings: AgentSettings, secret: Mapping[Path, str], *, rea
                     f"{readable} {path} would let the agent read {what} ({folder}), which holds the expected answers; "
                     f"name another path (files that {command} names count as well)"
                 )
-    sandbox.hide(secret)
 
 
-async def run_agent(
+async def run_program(
     argv: Sequence[str],
     folder: Path,
-    settings: AgentSettings,
+    settings: ProgramSettings,
     *,
     ports: Sequence[int] = (),
     executor: Executor | None = None,
 ) -> SandboxResult:
     """Run to the end or the limit; cancelling ends the program. Raises SandboxFault if it cannot be started.
 
-    ``ports``: those of this machine's 127.0.0.1 that an agent without the network reaches all the same.
-    ``executor``: whose threads wait for agents; None: the event loop's.
+    ``ports``: those of this machine's 127.0.0.1 that a program without the network reaches all the same.
+    ``executor``: whose threads wait for programs; None: the event loop's.
     """
     if not settings.confined:
         process = Unconfined(argv, folder, settings)
@@ -152,7 +150,7 @@ class Unconfined:
     """An ordinary process in a session of its own. ``run`` once, in a thread; ``stop`` from any thread. All processes
     of the session end with it. A process that has left the session lives on, so the sandbox is the default."""
 
-    def __init__(self, argv: Sequence[str], folder: Path, settings: AgentSettings) -> None:
+    def __init__(self, argv: Sequence[str], folder: Path, settings: ProgramSettings) -> None:
         self._argv = argv
         self._folder = folder
         self._settings = settings

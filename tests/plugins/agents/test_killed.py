@@ -11,9 +11,9 @@ import pytest
 
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import Fault
-from tests.external_agent.agents import Model, solve
 from tests.model.fault_server import Act, FaultServer, Seen, answer
 from tests.plugin.project import records, run_gta
+from tests.plugins.agents.agents import Model, solve
 
 WORK = "print(ask('x')[0])"
 

@@ -1,4 +1,4 @@
-"""The command of an agent program."""
+"""The command of a program of the user's own, such as an agent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from agentgauge.core.errors import UsageProblem
 
 _OF_THE_SYSTEM = ("/", "/usr", "/usr/local")
-"""Prefixes whose programs and libraries every agent can read."""
+"""Prefixes whose programs and libraries every program can read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Command:
 def read_command(text: str, option: str, example: str) -> Command:
     """Cut a command into words as a shell would; no shell runs it.
 
-    The program becomes an absolute path, and so does every other word that names an existing file: the agent works in
+    The program becomes an absolute path, and so does every other word that names an existing file: the program works in
     another folder. ``option``: where the user wrote the command; ``example``: one that is right. Raises UsageProblem
     for a missing program.
     """

@@ -11,9 +11,9 @@ import pytest
 from agentgauge_reports.conversation import conversation
 
 from agentgauge.core.chat import ToolCall
-from agentgauge.run.external_agent.answer import MOST, read_answer
-from agentgauge.run.external_agent.deliveries import take_files
-from agentgauge.run.external_agent.trajectory import read_trajectory
+from agentgauge.plugins.agents.answer import MOST, read_answer
+from agentgauge.plugins.agents.deliveries import take_files
+from agentgauge.plugins.agents.trajectory import read_trajectory
 from agentgauge.sandbox import SandboxResult
 
 from .agents import NAME, solve
@@ -110,7 +110,7 @@ def test_only_plain_files_are_delivered(tmp_path: Path) -> None:
 
 
 def test_a_large_file_is_delivered_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentgauge.run.external_agent.deliveries._MOST_CLEANED", 4)
+    monkeypatch.setattr("agentgauge.plugins.agents.deliveries._MOST_CLEANED", 4)
     (tmp_path / "left").mkdir()
     (tmp_path / "left" / "large").write_bytes(b"0123456789")
     take_files(tmp_path / "left", tmp_path / "taken")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from agentgauge.run.external_agent.answer import ANSWER
-from agentgauge.run.external_agent.deliveries import FOLDER
-from agentgauge.run.external_agent.session import Session
+from agentgauge.plugins.agents.answer import ANSWER
+from agentgauge.plugins.agents.deliveries import FOLDER
+from agentgauge.plugins.agents.session import Session
 
 FORMAT = 1
 TASK = "task.json"

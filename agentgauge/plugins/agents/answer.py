@@ -10,7 +10,7 @@ from typing import Any
 from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.core.text import parse_json
 from agentgauge.model.wire import clean_all
-from agentgauge.run.external_agent.deliveries import plain_file
+from agentgauge.plugins.agents.deliveries import plain_file
 from agentgauge.sandbox import SandboxResult
 
 ANSWER, TEXT = "answer.json", "answer.txt"

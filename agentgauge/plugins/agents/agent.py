@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +15,18 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.files import remove_tree
 from agentgauge.core.redaction import redact
 from agentgauge.core.registry import Registry
+from agentgauge.core.task import Task
+from agentgauge.core.types import Json
+from agentgauge.plugins.agents.answer import read_answer
+from agentgauge.plugins.agents.deliveries import FOLDER, plain_file, take_files
+from agentgauge.plugins.agents.session import Session
+from agentgauge.plugins.agents.settings import AgentProgram
+from agentgauge.plugins.agents.task_file import write_task
+from agentgauge.plugins.agents.trajectory import FILE as TRAJECTORY
+from agentgauge.plugins.agents.trajectory import MOST, read_trajectory
 from agentgauge.run.endpoint_proxy import EndpointProxy
-from agentgauge.run.external_agent.answer import read_answer
-from agentgauge.run.external_agent.deliveries import FOLDER, plain_file, take_files
-from agentgauge.run.external_agent.process import run_agent
-from agentgauge.run.external_agent.session import Session
-from agentgauge.run.external_agent.settings import AgentProgram
-from agentgauge.run.external_agent.task_file import write_task
-from agentgauge.run.external_agent.trajectory import FILE as TRAJECTORY
-from agentgauge.run.external_agent.trajectory import MOST, read_trajectory
+from agentgauge.run.part import Part
+from agentgauge.run.programs.process import run_program
 from agentgauge.sandbox import SandboxResult
 from agentgauge.sandbox.forwarder import allow_connections
 
@@ -33,6 +37,21 @@ _OF_HIDDEN_FILES = (
     "cannot open shared object",
     "ModuleNotFoundError",
 )
+
+
+class AgentPart(Part):
+    """Lets the agent solve the cases of a process."""
+
+    def __init__(self, agent: ProgramAgent) -> None:
+        self._agent = agent
+
+    def solver(self, task: Task) -> Callable[[Case], Awaitable[Json]]:
+        solve = task.agents
+        assert solve, "the run was refused for the others"
+        return lambda case: solve(case, self._agent)
+
+    async def close(self) -> None:
+        await self._agent.close()
 
 
 class ProgramAgent:
@@ -122,7 +141,7 @@ class ProgramAgent:
         env = write_task(folder, session, address, gateway.url if gateway else None, token, program.seconds)
         process = program.with_more(env, (*session.task.files, session.case.folder))
         ports = [self._port, *([gateway.port] if gateway else [])]
-        return await run_agent(self._program.command.words, folder, process, ports=ports, executor=self._threads)
+        return await run_program(self._program.command.words, folder, process, ports=ports, executor=self._threads)
 
     def _trajectory(self, session: Session, folder: Path) -> str:
         """Take the agent's own transcript where AgentGauge saw no request. Returns what is wrong with it, if it is."""

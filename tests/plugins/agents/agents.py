@@ -15,10 +15,10 @@ from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.registry import Registry
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import Sample, Usage
-from agentgauge.run.external_agent.agent import ProgramAgent
-from agentgauge.run.external_agent.command import Command
-from agentgauge.run.external_agent.process import AgentSettings
-from agentgauge.run.external_agent.settings import AgentProgram
+from agentgauge.plugins.agents.agent import ProgramAgent
+from agentgauge.plugins.agents.settings import AgentProgram
+from agentgauge.run.programs.command import Command
+from agentgauge.run.programs.process import ProgramSettings
 
 HEAD = """
 import json, os, sys, urllib.request, urllib.error
@@ -87,7 +87,7 @@ def program(code: str, folder: Path, **settings: Any) -> AgentProgram:
     file = folder / "agent.py"
     file.write_text(HEAD + code)
     requests = settings.pop("requests", 20)
-    limits = AgentSettings(**{"seconds": 20.0, "memory_mb": 1024, "readable": (file,), **settings})
+    limits = ProgramSettings(**{"seconds": 20.0, "memory_mb": 1024, "readable": (file,), **settings})
     return AgentProgram(Command((sys.executable, str(file)), (file,)), limits, requests)
 
 

@@ -8,18 +8,22 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.announcement import announced_names, plugins, refused
 from agentgauge.core.config import AgentTable, Config
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import is_secret_name, redact, register
-from agentgauge.run.external_agent.command import Command, read_command
-from agentgauge.run.external_agent.process import AgentSettings, hide_from_agents, require_ports, require_sandbox
+from agentgauge.run.programs.command import Command, read_command
+from agentgauge.run.programs.process import ProgramSettings, refuse_shown, require_ports, require_sandbox
+
+if TYPE_CHECKING:
+    from agentgauge.run.run import Run
+    from agentgauge.run.settings import Draft
 
 CALLER = Path(__file__).with_name("caller.py")
 _EXAMPLE = "python my_agent.py"
@@ -40,34 +44,66 @@ class AgentProgram:
     """How to run the agent."""
 
     command: Command
-    process: AgentSettings
+    process: ProgramSettings
     requests: int  # to the model, for each call of the agent
 
 
+def configure(draft: Draft) -> None:
+    """Add the agent to the settings of a run. Raises UsageProblem as ``read_agent``, for a dialect, and where a resumed
+    run had another agent."""
+    facts, program = read_agent(draft.given, draft.earlier, draft.file)
+    if facts is None:
+        return
+    if (dialect := draft.values["dialect"]) != "native":
+        raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
+    before = earlier_facts(draft.earlier)
+    if draft.given.resume and (old := before and before.digest) != facts.digest:
+        differs = f"that run has agent {old!r}, this one {facts.digest!r}"
+        raise UsageProblem(f"--resume {draft.run_dir}: {differs}; give the same, or start a new run")
+    draft.instead = facts.name
+    draft.stored["agent"] = asdict(facts)
+    draft.fingerprint["agent"] = facts.digest
+    draft.described |= {"agent": facts.digest, "agent_name": facts.name}
+    draft.facts[AgentFacts] = facts
+    if program:
+        draft.facts[AgentProgram] = program
+
+
+def check(run: Run, program: AgentProgram) -> None:
+    """Raises UsageProblem for tasks that an agent cannot solve, and for readable paths that show the gold."""
+    settings = run.settings
+    selected = [settings.tasks[name] for name in sorted({task for task, _, _ in run.plan})]
+    if refused := [task.name for task in selected if task.agents is None]:
+        able = [task.name for task in settings.tasks if task.agents]
+        raise UsageProblem(
+            f"--agent: {', '.join(refused)} cannot be run with an agent program; select tasks that can:"
+            f" {', '.join(able)}"
+        )
+    refuse_shown(program.process, settings.hidden, readable="[agent] readable", command="--agent")
+
+
 def read_agent(
-    option: Namespace, earlier: Mapping[str, Any], config: Config, secret: Mapping[Path, str]
+    option: Namespace, earlier: Mapping[str, Any], config: Config
 ) -> tuple[AgentFacts | None, AgentProgram | None]:
     """The agent's facts, and how to run it. Both are None for a run that tests a model.
 
-    ``earlier``: the settings of the run that this run continues. ``secret``: folders that an agent must not see, and
-    what each is. Raises UsageProblem for a command without a program, for readable paths that show the gold, and if
-    this machine cannot confine a program and the user has not allowed unconfined programs.
+    ``earlier``: the settings of the run that this run continues. Raises UsageProblem for a command without a program,
+    and if this machine cannot confine a program and the user has not allowed unconfined programs.
     """
-    before = _earlier_facts(earlier["agent"]) if earlier.get("agent") else None
+    before = earlier_facts(earlier)
     text: str | None = before.text if option.agent is None and before else option.agent
     if text is None or option.rescore:
         return before, None
     table = config.agent
     function = _function(text)
     command, package = _calling(*function) if function else (read_command(text, "--agent", _EXAMPLE), ())
-    process = AgentSettings(
+    process = ProgramSettings(
         seconds=table.seconds,
         memory_mb=table.memory_mb,
         readable=(*command.readable, *command.environment, *package, *_existing(table, config)),
         env=_variables(table),
         network=table.network,
     )
-    hide_from_agents(process, secret, readable="[agent] readable", command="--agent")
     process = _as_possible(process, allow_unsafe=option.allow_unsafe_code)
     limits = [process.seconds, process.memory_mb, table.requests, process.connected]
     parts = [command.digest, [str(path) for path in process.readable], sorted(table.env), limits]
@@ -77,11 +113,14 @@ def read_agent(
     return facts, AgentProgram(command, process, table.requests)
 
 
-def _earlier_facts(kept: Mapping[str, Any]) -> AgentFacts:
+def earlier_facts(earlier: Mapping[str, Any]) -> AgentFacts | None:
+    """Those of the run that this run continues."""
+    if not isinstance(kept := earlier.get("agent"), Mapping):
+        return None
     return AgentFacts(kept.get("text", ""), kept.get("name", ""), kept.get("digest", ""), kept.get("confined", True))
 
 
-def _as_possible(process: AgentSettings, *, allow_unsafe: bool) -> AgentSettings:
+def _as_possible(process: ProgramSettings, *, allow_unsafe: bool) -> ProgramSettings:
     """Confined, or not where that is impossible and allowed."""
     try:
         require_sandbox(process, "--allow-unsafe-code")

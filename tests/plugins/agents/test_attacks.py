@@ -15,7 +15,7 @@ import pytest
 
 import bench_mmau
 from agentgauge import sandbox
-from agentgauge.run.external_agent.agent import ProgramAgent
+from agentgauge.plugins.agents.agent import ProgramAgent
 
 from .agents import NAME, TASK, TASKS, Model, case, program, solve
 

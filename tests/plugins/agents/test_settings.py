@@ -9,12 +9,16 @@ import tomllib
 from argparse import Namespace
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from agentgauge.core.config import AgentTable, Config, load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.run.external_agent.settings import AgentFacts, read_agent
+from agentgauge.core.options import OPTIONS
+from agentgauge.plugins.agents.settings import AgentFacts, check, read_agent
+from agentgauge.run.option_values import refuse_together
 from tests.docs.pages import ROOT, blocks, rows, text
 
 from .agents import solve, solve_with
@@ -31,30 +35,36 @@ def command(folder: Path, code: str = "print(1)") -> str:
 
 def test_the_facts_follow_the_program_and_its_limits(tmp_path: Path) -> None:
     text = command(tmp_path)
-    facts, program = read_agent(option(text), {}, Config(), {})
+    facts, program = read_agent(option(text), {}, Config())
     assert facts is not None and (facts.name, facts.text) == ("mine", text)
     assert program is not None and program.command.words[2:] == ("--fast",)
-    same, _ = read_agent(option(text), {}, Config(), {})
-    slow, _ = read_agent(option(text), {}, Config(agent=AgentTable(seconds=9)), {})
+    same, _ = read_agent(option(text), {}, Config())
+    slow, _ = read_agent(option(text), {}, Config(agent=AgentTable(seconds=9)))
     command(tmp_path, "print(2)")
-    changed, _ = read_agent(option(text), {}, Config(), {})
+    changed, _ = read_agent(option(text), {}, Config())
     assert same == facts and len({facts.digest, slow and slow.digest, changed and changed.digest}) == 3
 
 
 def test_a_run_that_goes_on_has_the_agent_of_before(tmp_path: Path) -> None:
     before = {"agent": {"text": command(tmp_path), "name": "mine", "digest": "d", "confined": True}}
-    facts, program = read_agent(option(None), before, Config(), {})
+    facts, program = read_agent(option(None), before, Config())
     assert facts is not None and facts.digest != "d" and program is not None
-    assert read_agent(option(None, rescore="run"), before, Config(), {}) == (AgentFacts(**before["agent"]), None)
-    assert read_agent(option(None), {}, Config(), {}) == (None, None)
+    assert read_agent(option(None, rescore="run"), before, Config()) == (AgentFacts(**before["agent"]), None)
+    assert read_agent(option(None), {}, Config()) == (None, None)
+
+
+def run_hiding(folder: Path) -> Any:
+    return SimpleNamespace(plan=[], settings=SimpleNamespace(tasks={}, hidden={folder: "a data set"}))
 
 
 @pytest.mark.parametrize("readable", ["gold", "gold/inside", "."])
 def test_gold_is_not_shown(readable: str, tmp_path: Path) -> None:
     (tmp_path / "gold" / "inside").mkdir(parents=True)
     table = AgentTable(readable=(str(tmp_path / readable),))
+    _, program = read_agent(option(command(tmp_path)), {}, Config(agent=table))
+    assert program is not None
     with pytest.raises(UsageProblem, match=r"\[agent\] readable .* would let the agent read a data set"):
-        read_agent(option(command(tmp_path)), {}, Config(agent=table), {tmp_path / "gold": "a data set"})
+        check(run_hiding(tmp_path / "gold"), program)
 
 
 def test_the_environment_of_the_program_is_readable_without_our_packages(tmp_path: Path) -> None:
@@ -71,7 +81,7 @@ def test_the_environment_of_the_program_is_readable_without_our_packages(tmp_pat
     code += f"print([os.path.exists({str(packages)!r} + name) for name in ('/theirs/data.py', '/bench_gta/data.py')])"
     (tmp_path / "mine.py").write_text(code)
     text = f"{environment / 'bin' / 'python'} {tmp_path / 'mine.py'}"
-    _, program = read_agent(option(text), {}, Config(), {})
+    _, program = read_agent(option(text), {}, Config())
     assert program is not None and solve_with(program, tmp_path)[0].reply.text == "[True, False]"
 
 
@@ -86,7 +96,7 @@ def test_so_is_the_python_that_it_was_made_with(tmp_path: Path) -> None:
     (environment / "bin" / "python").symlink_to(Path(sys.executable).resolve())
     places = [str(place / "data.py") for place in (packages / "theirs", packages / "bench_gta", base / "share")]
     (tmp_path / "mine.py").write_text(f"import os\nprint([os.path.exists(place) for place in {places}])")
-    _, program = read_agent(option(f"{environment / 'bin' / 'python'} {tmp_path / 'mine.py'}"), {}, Config(), {})
+    _, program = read_agent(option(f"{environment / 'bin' / 'python'} {tmp_path / 'mine.py'}"), {}, Config())
     assert program is not None and solve_with(program, tmp_path)[0].reply.text == "[True, False, False]"
 
 
@@ -99,7 +109,7 @@ def test_an_installed_program_may_be_a_link_into_its_environment(tmp_path: Path)
     script.chmod(0o755)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "agent").symlink_to(script)
-    _, program = read_agent(option(str(tmp_path / "bin" / "agent")), {}, Config(), {})
+    _, program = read_agent(option(str(tmp_path / "bin" / "agent")), {}, Config())
     assert program is not None and solve_with(program, tmp_path)[0].reply.text == "installed"
 
 
@@ -110,13 +120,27 @@ def test_python_is_the_one_behind_the_script_of_a_version_manager(
     (tmp_path / "python").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "mine.py").touch()
-    _, program = read_agent(option(f"python {tmp_path / 'mine.py'}"), {}, Config(), {})
+    _, program = read_agent(option(f"python {tmp_path / 'mine.py'}"), {}, Config())
     assert program is not None and program.command.words[0] == sys.executable
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match=r"--agent: there is no file 'no_agent\.py'; correct the path"):
-        read_agent(option(f"{sys.executable} no_agent.py"), {}, Config(), {})
+        read_agent(option(f"{sys.executable} no_agent.py"), {}, Config())
+
+
+@pytest.mark.parametrize(
+    ("other", "launched", "says"),
+    [
+        ({"batch": True}, False, "--agent and --batch cannot be used together: an agent would wait"),
+        ({"rescore": "a"}, False, "--agent and --rescore cannot be used together: a rescored run starts no agent"),
+        ({}, True, "agentgauge launch and --agent cannot be used together: agents run on this machine"),
+    ],
+)
+def test_what_an_agent_excludes(other: dict[str, Any], launched: bool, says: str) -> None:
+    values = dict.fromkeys(each.key for each in OPTIONS.values()) | {"agent": "a"} | other
+    with pytest.raises(UsageProblem, match=says):
+        refuse_together(Namespace(**values), launched=launched)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +152,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 )
 def test_a_table_that_names_what_is_missing(table: AgentTable, says: str, tmp_path: Path) -> None:
     with pytest.raises(UsageProblem) as problem:
-        read_agent(option(command(tmp_path)), {}, Config(agent=table), {})
+        read_agent(option(command(tmp_path)), {}, Config(agent=table))
     assert says in str(problem.value)
 
 
@@ -164,10 +188,10 @@ def test_a_table(tmp_path: Path) -> None:
 def test_a_machine_that_cannot_confine_an_agent(
     layers: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentgauge.run.external_agent.process.sandbox.layers", lambda: layers)
+    monkeypatch.setattr("agentgauge.run.programs.process.sandbox.layers", lambda: layers)
     with pytest.raises(UsageProblem, match="--allow-unsafe-code"):
-        read_agent(option(command(tmp_path)), {}, Config(), {})
-    _, program = read_agent(option(command(tmp_path), unsafe=True), {}, Config(), {})
+        read_agent(option(command(tmp_path)), {}, Config())
+    _, program = read_agent(option(command(tmp_path), unsafe=True), {}, Config())
     assert program is not None and not program.process.confined
     assert solve_with(program, tmp_path)[0].reply.text == "1"
 
@@ -175,7 +199,7 @@ def test_a_machine_that_cannot_confine_an_agent(
 def test_with_the_network_the_endpoint_is_reached_too(tmp_path: Path) -> None:
     code = "import os, urllib.request as u\nprint(u.urlopen(u.Request(os.environ['AGENTGAUGE_MODEL_URL'] + '/models',"
     code += " headers={'Authorization': 'Bearer ' + os.environ['AGENTGAUGE_MODEL_KEY']})).status)"
-    _, program = read_agent(option(command(tmp_path, code)), {}, Config(agent=AgentTable(network=True)), {})
+    _, program = read_agent(option(command(tmp_path, code)), {}, Config(agent=AgentTable(network=True)))
     assert program is not None and solve_with(program, tmp_path)[0].reply.text == "200"
 
 

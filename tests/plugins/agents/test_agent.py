@@ -16,7 +16,7 @@ from agentgauge.core.config import Config
 from agentgauge.core.errors import Fault, ModelFault
 from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Usage
-from agentgauge.run.external_agent.settings import read_agent
+from agentgauge.plugins.agents.settings import read_agent
 
 from .agents import ADD, NAME, Model, solve, solve_with
 
@@ -130,7 +130,7 @@ def test_requests_have_a_limit(tmp_path: Path) -> None:
 
 def test_calls_of_tools_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over HTTP and by the gateway alike, and calls that are refused count: each is kept in memory, and recorded."""
-    monkeypatch.setattr("agentgauge.run.external_agent.session.MOST_CALLS", 3)
+    monkeypatch.setattr("agentgauge.plugins.agents.session.MOST_CALLS", 3)
     code = MCP.replace('{"a": 1, "b": 2}, {"a": 1}', '{"a": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 2}')
     code += "\nprint([send(os.environ['AGENTGAUGE_TOOLS_URL'] + '/Add', {'a': n, 'b': 3})[0] for n in range(2)])"
     answer, _ = solve(code, tmp_path, task=WITH_TOOL)
@@ -204,6 +204,6 @@ def test_a_function_is_called_in_a_process_of_its_own(
     for name in ("my_agents", "my_agents.plugin"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     option = Namespace(agent="reverse", rescore=None, allow_unsafe_code=False)
-    facts, tested = read_agent(option, {}, Config(), {})
+    facts, tested = read_agent(option, {}, Config())
     assert facts is not None and facts.name == "reverse" and tested is not None
     assert solve_with(tested, tmp_path)[0].reply.text == "olleh"

@@ -1,0 +1,53 @@
+"""``--agent``: an agent program is tested in the model's place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentgauge.run.part import Part, Process
+    from agentgauge.run.run import Run
+    from agentgauge.run.settings import Draft
+
+
+def pytest_agentgauge_options() -> type:
+    from agentgauge.plugins.agents.options import AgentOptions
+
+    return AgentOptions
+
+
+def pytest_agentgauge_configure(draft: Draft) -> None:
+    if draft.given.agent is None and not draft.earlier.get("agent"):
+        return
+    from agentgauge.plugins.agents.settings import configure
+
+    configure(draft)
+
+
+def pytest_agentgauge_check(run: Run) -> None:
+    from agentgauge.plugins.agents.settings import AgentProgram, check
+
+    if program := run.settings.facts.get(AgentProgram):
+        check(run, program)
+
+
+def pytest_agentgauge_header(run: Run) -> Iterable[str]:
+    from agentgauge.plugins.agents.settings import AgentFacts
+
+    if (agent := run.settings.facts.get(AgentFacts)) is None:
+        return []
+    confined = "" if agent.confined else ", NOT confined"
+    return [f"agent {agent.name} in the model's place, digest {agent.digest}{confined}"]
+
+
+def pytest_agentgauge_process(process: Process) -> Part | None:
+    from agentgauge.plugins.agents.settings import AgentProgram
+
+    if (program := process.settings.facts.get(AgentProgram)) is None:
+        return None
+    from agentgauge.plugins.agents.agent import AgentPart, ProgramAgent
+
+    logs = process.folder.path / "logs" / "agent"
+    return AgentPart(ProgramAgent(program, process.settings.tasks, logs, process.settings.slots))
