@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from pluggy import HookspecMarker
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
@@ -141,6 +142,17 @@ def pytest_agentgauge_options() -> type:
             from agentgauge.plugins.cache.options import CacheOptions
 
             return CacheOptions
+    """
+
+
+@hookspec
+def pytest_agentgauge_repeats(given: Namespace) -> Mapping[str, Any] | None:
+    """The settings of an earlier run (``agentgauge.run.settings.stored_settings``) that the run repeats: it has them
+    where no option says another thing, and asks no model, since a ``Part`` gives the replies. ``given``: the options,
+    by their keys. The first that is not None counts. A UsageProblem that is raised refuses the run.
+
+        def pytest_agentgauge_repeats(given):
+            return settings_in(given.replay) if given.replay else None
     """
 
 

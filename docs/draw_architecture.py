@@ -23,7 +23,7 @@ PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
 SHOWN_INSIDE = "tool_impls"
 """The package whose folders are drawn too."""
 
-WIDTH, MARGIN, CORRIDOR, GAP, BETWEEN = 920, 12, 44, 26, 26
+WIDTH, MARGIN, CORRIDOR, GAP, BETWEEN = 920, 12, 58, 26, 26
 """Pixels: of the picture, around it, at its right for arrows that pass a layer, between boxes, between layers."""
 LINE, LETTER, PADDING = 14, 6.4, 9
 """Pixels: of a line of text, of a letter in the widest of the fonts, around text in a box."""

@@ -161,7 +161,7 @@ class CaseSettings:
     max_tokens: int | None = None
     prompts: Path | None = None  # folder of texts that replace the built-in wording
     attempts: int = 1  # how often each sample is attempted
-    live: bool = True  # False while a cassette is made or played: every reply has to go through it
+    live: bool = True  # False while a run is recorded or replayed: what other runs have kept is not used
 
 
 class CaseHooks(Protocol):

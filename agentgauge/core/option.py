@@ -48,7 +48,6 @@ class Option:
     usual: str = ""  # the default in words, if it is no value
 
     # -- who gets them
-    earlier: bool = False  # its value is an earlier run, from whose settings this one starts
     kept: str = ""  # RESUMED or EARLIER: where the earlier run's value holds, unless one is given
     stored: str = ""  # its key in the settings of run.json; empty: not stored, or part of another value there
     same: bool = False  # --resume refuses another value

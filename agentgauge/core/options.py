@@ -17,8 +17,6 @@ from agentgauge.core.features import PREFIX, features
 from agentgauge.core.option import EARLIER, LAUNCH, RESUMED, SEVERAL, VALUE, Option, option, options_of
 
 _NO_MODEL = "a rescored run calls no model"
-_REPLAYED = "a replayed run calls no model"
-_ONE_CASSETTE = "a cassette holds the exchanges of one run; {} each model by itself"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -169,13 +167,11 @@ class RunOptions:
         "continue a run: finished cases are kept, broken and missing ones run again",
         owner="agentgauge.run.run_folder",
         kind=Path,
-        earlier=True,
         to_models=False,
         keeps_run=True,
         excludes={
             "rescore": "one continues a run, the other scores it again",
             "run_dir": "a resumed run stays in its folder",
-            "replay": "a resumed run calls a live model",
         },
     )
     rescore: Path | None = option(
@@ -183,7 +179,6 @@ class RunOptions:
         "score the stored transcripts of a run again, without a model",
         owner="agentgauge.run.solve",
         kind=Path,
-        earlier=True,
         excludes={
             "model": _NO_MODEL,
             "model_url": _NO_MODEL,
@@ -191,35 +186,8 @@ class RunOptions:
             "max_tokens": _NO_MODEL,
             "prompts": "a rescored run sends no prompts",
             "shard": "a rescored run has the plan of the earlier one",
-            "record": "a rescored run has no exchanges",
-            "replay": "a rescored run has no exchanges",
             LAUNCH: "a rescored run asks no model; give it to pytest",
             SEVERAL: "it scores one run; score each by itself",
-        },
-    )
-    record: Path | None = option(
-        "--record=FILE",
-        "write every model and tool exchange to a cassette",
-        owner="agentgauge.replies.recording",
-        kind=Path,
-        excludes={
-            "replay": "a replayed run has no new exchanges",
-            LAUNCH: "exchanges are made on other machines",
-            SEVERAL: _ONE_CASSETTE.format("record"),
-        },
-    )
-    replay: Path | None = option(
-        "--replay=FILE",
-        "answer from a cassette; an exchange that the cassette lacks is an error, never a live call",
-        owner="agentgauge.replies.recording",
-        kind=Path,
-        earlier=True,
-        to_shards=True,
-        excludes={
-            "tool_server": "a replayed run calls no tool server",
-            "temperature": _REPLAYED,
-            "max_tokens": _REPLAYED,
-            SEVERAL: _ONE_CASSETTE.format("replay"),
         },
     )
     prompts: Path | None = option(

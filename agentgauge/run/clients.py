@@ -15,7 +15,6 @@ from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.task import RealTools, Task
 from agentgauge.core.task_options import SAME
 from agentgauge.core.tools import ToolBox
-from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.batch import Counts
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.spec import ModelSpec
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from agentgauge.model.client import OpenAIModel
     from agentgauge.model.embedded.model import EmbeddedModel
     from agentgauge.model.limits import AdaptiveLimiter
-    from agentgauge.replies.recording import Cassette
-    from agentgauge.replies.store import Replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +65,6 @@ class Clients:
         self._others: list[tuple[ModelSpec | ChatModel, ChatModel]] = []
         self._other_boxes: list[tuple[ToolBox, ToolBox]] = []
         self._boxes: dict[str, ToolBox | None] = {}
-        self._cassette: Cassette | None = None  # that is replayed
-        self._recording: Replies | None = None
         hold_threads()
 
     def model(self, role: str = "") -> ChatModel:
@@ -89,36 +84,18 @@ class Clients:
         for known, model in self._others:
             if known == other:
                 return model
-        self._others.append((other, self._made(given)))
-        return self._others[-1][1]
-
-    def _made(self, given: Given) -> ChatModel:
-        from agentgauge.replies.recording import RecordingModel, ReplayModel
-
-        if self._settings.replay:
-            name = given.spec.name if given.spec else given.model.name if given.model else ""
-            return ReplayModel(self._replayed(self._settings.replay), name)
-        if given.spec:
-            return self._asked(given.spec, "")
-        assert given.model is not None
-        if self._settings.record:
-            return RecordingModel(given.model, self._recorded(self._settings.record))
-        return given.model
+        model = self._made(other.name, given.spec, "", given.model)
+        self._others.append((other, model))
+        return model
 
     def tools(self, given: Given, task: Task) -> ToolBox | None:
         """The tools of a case: the run's, or what its test gives."""
-        from agentgauge.replies.recording import RecordingToolBox, ReplayToolBox
-
         if given.tools is None:
             return self.box(task)
         for known, box in self._other_boxes:
             if known == given.tools:
                 return box
-        box = given.tools
-        if self._settings.replay:
-            box = ReplayToolBox(self._replayed(self._settings.replay))
-        elif self._settings.record:
-            box = RecordingToolBox(box, self._recorded(self._settings.record))
+        box = self._around_tools(self._instead_of_tools() or given.tools)
         self._other_boxes.append((given.tools, box))
         return box
 
@@ -132,7 +109,7 @@ class Clients:
     def tool_server(self, task: str) -> Endpoint:
         """The task's tool server, for programs with their own client. Raises UsageProblem if the run has none."""
         if self._settings.spec is None:
-            raise UsageProblem("a replayed run has no tools at an address; leave --replay out")
+            raise UsageProblem("a run that asks no model has no tools at an address; start a new one")
         url, token = without_token(self._settings.tool_server or self._addresses()[tools_name(task)])
         return Endpoint(url, token or os.environ.get(TOOL_TOKEN, ""))
 
@@ -197,34 +174,28 @@ class Clients:
         for client in (*self._models.values(), *others, *self._boxes.values()):
             if client is not None:
                 await client.close()
-        for file in (self._cassette, self._recording):
-            if file is not None:
-                file.close()
         release_threads()
 
     def _make_model(self, role: str) -> ChatModel:
-        if self._settings.replay:
-            from agentgauge.replies.recording import ReplayModel
+        settings = self._settings
+        spec = settings.roles.get(role) if role else settings.spec
+        spec = spec and replace(spec, reported=reported_names(self._folder.path).get(role))
+        return self._made(str(settings.options[role]) if role else settings.model.name, spec, role)
 
-            name = str(self._settings.options[role]) if role else self._settings.model.name
-            return ReplayModel(self._replayed(self._settings.replay), name)
-        spec = self._settings.roles[role] if role else self._settings.spec
-        assert spec is not None, "only a replayed or rescored run has no model to reach"
-        return self._asked(replace(spec, reported=reported_names(self._folder.path).get(role)), role)
-
-    def _asked(self, spec: ModelSpec, role: str) -> ChatModel:
-        from agentgauge.replies.recording import RecordingModel
-
+    def _made(self, name: str, spec: ModelSpec | None, role: str, given: ChatModel | None = None) -> ChatModel:
+        """``given``: an object of the project's own."""
         on_reply = None if role else self.on_reply
-        if spec.embedded:
-            model: ChatModel = self._embedded_model(spec, "native" if role else self._settings.dialect, on_reply)
-        else:
-            model = self._batch_model(spec) or self._live_model(spec, on_reply)
+        instead = (part.model(name, spec, role) for part in self._parts)
+        model = next((model for model in instead if model), None) or given or self._own_model(spec, role, on_reply)
         for part in self._parts:
             model = part.around_model(model, spec, role, on_reply)
-        if self._settings.record:
-            model = RecordingModel(model, self._recorded(self._settings.record))
         return model
+
+    def _own_model(self, spec: ModelSpec | None, role: str, on_reply: Callable[[CaseKey], None] | None) -> ChatModel:
+        assert spec is not None, "a run that has no model to reach repeats another, or asks none"
+        if spec.embedded:
+            return self._embedded_model(spec, "native" if role else self._settings.dialect, on_reply)
+        return self._batch_model(spec) or self._live_model(spec, on_reply)
 
     def _embedded_model(
         self, spec: ModelSpec, dialect: str, on_reply: Callable[[CaseKey], None] | None
@@ -268,37 +239,20 @@ class Clients:
         return model
 
     def _make_box(self, name: str, tools: RealTools) -> ToolBox:
-        from agentgauge.replies.recording import RecordingToolBox, ReplayToolBox
-
-        if self._settings.replay:
-            return ReplayToolBox(self._replayed(self._settings.replay))
-        box = tools.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
-        for part in self._parts:
-            box = part.around_tools(box)
-        if self._settings.record:
-            box = RecordingToolBox(box, self._recorded(self._settings.record))
+        if instead := self._instead_of_tools():
+            return self._around_tools(instead)
+        box = self._around_tools(tools.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)]))
         if self._settings.tool_server:
             return box
         return PendingToolBox(box, lambda: self.on_rest and self.on_rest())
 
-    def _replayed(self, path: Path) -> Cassette:
-        """One for the models and the tools: it indexes the whole file."""
-        from agentgauge.replies.recording import Cassette
+    def _instead_of_tools(self) -> ToolBox | None:
+        return next((box for part in self._parts if (box := part.tools())), None)
 
-        self._cassette = self._cassette or Cassette(path, self._placeholders())
-        return self._cassette
-
-    def _recorded(self, path: Path) -> Replies:
-        from agentgauge.replies.store import Replies
-
-        self._recording = self._recording or Replies(path, self._placeholders())
-        return self._recording
-
-    def _placeholders(self) -> Mapping[str, str]:
-        """Real path → placeholder. Each data set has one of its own: a cassette must find its way back."""
-        tasks = self._settings.tasks
-        roots = {str(root): f"{{ROOT:{tasks[name].data.name}}}" for name, root in self._settings.roots.items()}
-        return {**roots, str(self._folder.path): RUN_TOKEN}
+    def _around_tools(self, box: ToolBox) -> ToolBox:
+        for part in self._parts:
+            box = part.around_tools(box)
+        return box
 
     def _addresses(self) -> Mapping[str, str]:
         try:

@@ -34,6 +34,7 @@ ANNOUNCING = tuple(
         "agents",
         "tools",
         "options",
+        "repeats",
         "configure",
         "process",
         "several",

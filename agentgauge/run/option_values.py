@@ -17,8 +17,8 @@ from agentgauge.core.redaction import without_logins
 from agentgauge.core.text import cut
 
 
-class Values(Protocol):
-    """The settings of a run, which are made of what this module reads."""
+class HasValues(Protocol):
+    """The settings of a run."""
 
     def value(self, option: Option) -> Any: ...
 
@@ -40,9 +40,9 @@ def refuse_together(given: Namespace, *, launched: bool) -> None:
 
 def read_values(given: Namespace, earlier: Mapping[str, Any]) -> dict[str, Any]:
     """The value of each option: the given one, or else that of the run that this one starts from, or the default; by
-    their attributes. ``earlier``: the settings that that run has stored. Raises UsageProblem."""
-    starts = any(getattr(given, option.key) for option in OPTIONS.values() if option.earlier)
-    ways = {RESUMED, EARLIER} if given.resume else {EARLIER} if starts else set()
+    their attributes. ``earlier``: the settings that that run has stored; empty where
+    there is none. Raises UsageProblem."""
+    ways = {RESUMED, EARLIER} if given.resume else {EARLIER}
     values: dict[str, Any] = {}
     for option in sorted(OPTIONS.values(), key=lambda option: bool(option.beside)):
         value = getattr(given, option.key)
@@ -76,7 +76,7 @@ def checked(option: Option, value: Any) -> Any:
     return resolve_name(option.reader)(value) if option.reader else value
 
 
-def stored_values(settings: Values, way: str) -> dict[str, Any]:
+def stored_values(settings: HasValues, way: str) -> dict[str, Any]:
     """What a run stores of its options for one that starts from it. ``way``: RESUMED for one that may go on with it,
     EARLIER for any other."""
     kept = [option for option in OPTIONS.values() if option.stored and option.kept in (EARLIER, way)]
@@ -90,7 +90,7 @@ def _plain(value: Any) -> Any:
     return without_logins(str(value)) if isinstance(value, str | Path) else value
 
 
-def fingerprinted_values(settings: Values) -> dict[str, Any]:
+def fingerprinted_values(settings: HasValues) -> dict[str, Any]:
     """The options whose values are parts of the fingerprint of a case. One without a value is left out, so that a new
     option whose default is None leaves the fingerprints of earlier runs as they are."""
     mine = [option for option in OPTIONS.values() if option.fingerprint == VALUE]
@@ -98,7 +98,7 @@ def fingerprinted_values(settings: Values) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def shard_words(settings: Values) -> list[str]:
+def shard_words(settings: HasValues) -> list[str]:
     """The options of a shard's pytest. Raises UsageProblem for a login in an address, which is sent to no node."""
     words = []
     for option in OPTIONS.values():
@@ -115,7 +115,7 @@ def shard_words(settings: Values) -> list[str]:
     return words
 
 
-def divided_words(settings: Values, part: Callable[[int], int]) -> list[str]:
+def divided_words(settings: HasValues, part: Callable[[int], int]) -> list[str]:
     """The options of a shard's pytest that are its part of a total of the run."""
     return [f"{prefixed(option.name)}={part(settings.value(option))}" for option in DIVIDED]
 

@@ -56,21 +56,38 @@ class Process:
         return {**roots, str(self.folder.path): RUN_TOKEN}
 
 
+OUTERMOST = 10
+
+
 class Part:
-    """What a plugin does there: nothing, but for what it overrides. All belongs to one event loop."""
+    """What a plugin does there: nothing, but for what it overrides. All belongs to one event loop.
+
+    A client that cases get has layers. Inside is AgentGauge's own, or what ``model`` or ``tools`` of a part gives;
+    around it lies what the parts put there, each around those of a lower ``layer``. A cache lies in layer 0 and a
+    recording in the OUTERMOST, so that it holds what the cache has answered.
+    """
+
+    layer = 0
 
     # -- clients
 
-    def model(self, spec: ModelSpec, role: str) -> ChatModel | None:
-        """The client of a model in the place of AgentGauge's own; the first that is not None counts. ``role``: empty
+    def model(self, name: str, spec: ModelSpec | None, role: str) -> ChatModel | None:
+        """The client of a model in the place of AgentGauge's own, or of an object that the project gives; the first
+        that is not None counts. ``spec``: None for such an object, and where the run asks no model. ``role``: empty
         for the tested model."""
+        return None
 
     def around_model(
         self, model: ChatModel, spec: ModelSpec | None, role: str, on_reply: Callable[[CaseKey], None] | None
     ) -> ChatModel:
-        """The client that cases get. ``spec``: None for an object of the project's own. ``on_reply``: to be called when
-        a request of a case has its answer, where ``model`` itself was not asked."""
+        """The client that cases get. ``spec``, ``role``: as above. ``on_reply``: to be called when a request of a case
+        has its answer, where ``model`` itself was not asked."""
         return model
+
+    def tools(self) -> ToolBox | None:
+        """The tools of a task in the place of AgentGauge's own, or of an object that the project gives; the first that
+        is not None counts."""
+        return None
 
     def around_tools(self, box: ToolBox) -> ToolBox:
         """The tools that cases get."""

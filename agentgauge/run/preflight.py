@@ -118,7 +118,7 @@ def _spec(settings: Settings, role: str) -> ModelSpec | None:
 def _found_out(settings: Settings, role: str) -> dict[str, Any]:
     """The entry of a role in ``FILE``."""
     spec = _spec(settings, role)
-    if spec is None:  # a replay plans what was planned when it was recorded
+    if spec is None:  # it plans what the run did that it repeats
         known: dict[str, Any] = settings.vision.get("models", {}).get(role, {})
         return {"name": settings.model.name, "sees": None, "why": "the recording does not say it", **known}
     if spec.vision is not None:

@@ -17,7 +17,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.files import cannot_write, refusal
 from agentgauge.core.index import check_ids
-from agentgauge.core.option import EARLIER, destination, key_of
+from agentgauge.core.option import destination, key_of
 from agentgauge.core.options import OPTIONS
 from agentgauge.core.processes import make_tool_token
 from agentgauge.core.registry import Registry
@@ -26,7 +26,6 @@ from agentgauge.core.types import Metric, Record, TaskSummary
 from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.outage import outage_notes, outages
 from agentgauge.model.rates import FILE as RATES
-from agentgauge.replies import recording
 from agentgauge.replies.stages import remove_stages
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
@@ -36,12 +35,12 @@ from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
 from agentgauge.run.hooks import Failures, Hooks, hooks_of
 from agentgauge.run.limit import limited
 from agentgauge.run.planned import Planned
-from agentgauge.run.preflight import applicable, check, require_sight, stored_vision, vision_lines
+from agentgauge.run.preflight import applicable, check, require_sight, vision_lines
 from agentgauge.run.run_folder import check_run, run_json, take_folder
 from agentgauge.run.run_services import start_services, stop_services
 from agentgauge.run.runner import Result, Runner
 from agentgauge.run.services import Service
-from agentgauge.run.settings import Settings, config_fingerprint, read_settings, stored_settings
+from agentgauge.run.settings import Settings, config_fingerprint, read_settings
 from agentgauge.run.shards.shard import FILE as SHARD
 from agentgauge.run.shards.shard import empty_shard, kept, whole_plan
 from agentgauge.store import Line, RunFolder
@@ -336,9 +335,6 @@ class Run:
             connect(configs)
         self.notes += require_sight(settings, folder, self.plan)
         self.services = start_services(settings, folder, tasks, self.service_failed)
-        if settings.record:
-            stored = stored_settings(settings, self.tools, EARLIER) | {"vision": stored_vision(settings)}
-            recording.begin(settings.record, stored)
         self.describe(finished=None)
         self.hooks.call("pytest_agentgauge_begin", run=self)
         if self.service_problem:

@@ -214,8 +214,6 @@ def _plan_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
         yield f"resuming {settings.run_dir}: {kept} {what}, {len(plan) - kept} run"
     if settings.rescore:
         yield f"scoring the transcripts of {settings.rescore} again; no model is called"
-    if settings.replay:
-        yield f"replaying {settings.replay}; no model is called and no tool runs"
 
 
 def _unused(settings: Settings, tasks: Sequence[Task]) -> Iterator[str]:

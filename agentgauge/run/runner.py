@@ -111,7 +111,8 @@ class Runner:
         self._pool = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.slots)
         self._most = settings.slots_without_batch
         process = Process(settings, self.folder, place, tasks, self._recheck)
-        self._parts: list[Part] = ask_installed("pytest_agentgauge_process", process=process)
+        parts: list[Part] = ask_installed("pytest_agentgauge_process", process=process)
+        self._parts = sorted(parts, key=lambda part: part.layer)
         self._clients = Clients(settings, self.folder, min(self._pool.own, self._most), self._parts)
         self._waiting_requests = WaitingRequests(self.folder.path, place.number)
         self._running_file = RunningFile(self.folder.path, place.number)
@@ -126,7 +127,7 @@ class Runner:
                 max_tokens=settings.model.max_tokens,
                 prompts=settings.prompts,
                 attempts=settings.attempts,
-                live=not (settings.record or settings.replay),
+                live=settings.live,
             ),
             folder=self.folder,
             stages=self._stages,

@@ -1,4 +1,4 @@
-"""A run's settings, read from the options, ``agentgauge.toml``, and the earlier run or cassette that is continued.
+"""A run's settings, read from the options, ``agentgauge.toml``, and the earlier run that it starts from.
 
 What is wrong with options and ``agentgauge.toml`` is found here, before collection, and reported in one sentence.
 Whether a resumed run is still the same run is checked after that, when the run folder has been locked.
@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,7 +33,6 @@ from agentgauge.model.batch.providers import check_batches, with_batch_prices
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS
-from agentgauge.replies.recording import recorded_settings
 from agentgauge.run.gates import Gate, Regression, parse_gate
 from agentgauge.run.hooks import ask_installed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
@@ -63,7 +62,7 @@ class Settings(RunOptions):
     """The options' values, and what follows from them."""
 
     model: ModelFacts
-    spec: ModelSpec | None  # how to reach the model; None where none is called (replay, rescore)
+    spec: ModelSpec | None  # how to reach the model; None where none is asked, as by --rescore
     tasks: Registry  # configured with ``options``
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
@@ -74,9 +73,10 @@ class Settings(RunOptions):
     scoring: Scoring
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     roles: Mapping[str, ModelSpec]  # how to reach the models of further roles, such as a judge: option → spec
+    live: bool  # its cases may use what other runs have kept
     launch: LaunchOptions | None  # cases run elsewhere
     assignment: Assignment | None  # this is elsewhere
-    earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run that is replayed or rescored
+    earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run whose answers it has
     vision: Mapping[str, Any]  # of the models of that run: see ``run.vision``
     file: FileConfig
     shared: Shared | None  # with the runs of other models beside this one
@@ -122,6 +122,7 @@ class Draft:
     run_dir: Path
     hidden: dict[Path, str]  # for this and all below see ``Settings``
     facts: dict[type, Any]
+    live: bool = True
     instead: str = ""
     stored: dict[str, Any] = field(default_factory=dict)
     fingerprint: dict[str, Any] = field(default_factory=dict)
@@ -151,7 +152,9 @@ def read_settings(
     file = load_config(root=root)
     register_tool_secrets(file)
     about = _earlier_run(option)
-    earlier: Mapping[str, Any] = _recorded(Path(option.replay)) if option.replay else about.get("settings", {})
+    repeated: list[Mapping[str, Any]] = ask_installed("pytest_agentgauge_repeats", given=option)
+    earlier = repeated[0] if repeated else about.get("settings", {})
+    asks_none = bool(repeated or option.rescore)
     values = read_values(option, earlier)
     dialect, batch = values["dialect"], values["batch"]
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks for name in task.dialects)]))
@@ -163,7 +166,7 @@ def read_settings(
     chosen = {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
     options, tasks = tasks.chosen(chosen), tasks.configured(chosen)
     sampling = {name: values[name] for name in ("temperature", "max_tokens")}
-    model, spec = _model(option, earlier, file, asks, **sampling)
+    model, spec = _model(option, earlier, file, None if asks_none else asks, **sampling)
     if spec and spec.kind == "baseline" and dialect in families():
         raise UsageProblem(
             f"baseline reads native and react requests only, not {dialect}; use another model or --dialect native"
@@ -213,9 +216,10 @@ def read_settings(
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
         options=options,
         roles={name: with_batch_prices(role) for name, role in roles.items()} if batch else roles,
+        live=draft.live,
         launch=launch,
         assignment=assignment,
-        earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
+        earlier_tools=earlier["tools"] if asks_none else None,
         vision=earlier.get("vision", {}),
         file=file,
         shared=shared,
@@ -323,42 +327,20 @@ def _earlier_run(option: Namespace) -> Mapping[str, Any]:
     return about
 
 
-def _recorded(path: Path) -> Mapping[str, Any]:
-    """The settings of a recorded run. Raises UsageProblem for a file that is no cassette."""
-    found = recorded_settings(path)
-    kinds: Mapping[type, Sequence[str]] = {
-        dict: ("model", "tools", "options"),
-        str: ("dialect", "data", "scoring"),
-        int: ("attempts",),
-    }
-    try:
-        is_whole = (
-            all(isinstance(found.get(name, kind()), kind) for kind, names in kinds.items() for name in names)
-            and isinstance(ModelFacts(**found["model"]).name, str)
-            and all(isinstance(value, str | bool) for value in found.get("options", {}).values())
-            and all(isinstance(one, dict) for one in found["tools"].values())
-        )
-    except (KeyError, TypeError):
-        is_whole = False
-    if not is_whole:
-        raise UsageProblem(f"{path}, line 1: the settings of the recorded run are damaged; record the cassette again")
-    return found
-
-
 def _model(
     option: Namespace,
     earlier: Mapping[str, Any],
     file: FileConfig,
-    asks: bool,
+    asks: bool | None,
     **sampling: float | None,
 ) -> tuple[ModelFacts, ModelSpec | None]:
-    """The model's facts, and how to reach it where it will be asked. ``sampling``: fields of the spec that options
-    set; None: the option was not given."""
+    """The model's facts, and how to reach it. ``asks``: None where the run cannot ask it, whose answers are an earlier
+    run's. ``sampling``: fields of the spec that options set; None: the option was not given."""
     name = option.model or (earlier["model"]["name"] if earlier else OPTIONS["--model"].default)
-    if option.replay or option.rescore:
+    if asks is None:
         if name != earlier["model"]["name"]:
             raise UsageProblem(
-                f"--model {name!r}: the replayed run used {earlier['model']['name']!r}; leave --model out"
+                f"--model {name!r}: the earlier run used {earlier['model']['name']!r}; leave --model out"
             )
         return ModelFacts(**{each.name: earlier["model"][each.name] for each in fields(ModelFacts)}), None
     url = option.model_url or (earlier["model"]["url"] if earlier and name == earlier["model"]["name"] else None)

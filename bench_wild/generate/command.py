@@ -14,13 +14,13 @@ from typing import Any, Literal
 
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.features import features
 from agentgauge.core.files import write_whole
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.types import Usage
 from agentgauge.model.budget import check_dollars, parse_budget
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
-from agentgauge.replies import recording
 from bench_wild.check import TASKS as SESSION
 from bench_wild.generate.folder import GeneratorSettings, Ledger, alone, open_folder, write_outputs, writing
 from bench_wild.generate.play import ModelRole
@@ -163,7 +163,9 @@ def main(argv: Sequence[str], open_model: Open = at_endpoint) -> int:
     prefix = open_folder(settings, datetime.now())
     with alone(settings.out):
         if settings.record:
-            recording.begin(settings.record, settings.kept())
+            from agentgauge.plugins.recording.cassette import begin
+
+            begin(settings.record, settings.kept())
         ledger = Ledger(settings.out)
         with writing(settings.out):
             stopped, usage = asyncio.run(generate(settings, ledger, _tell, open_model))
@@ -206,6 +208,8 @@ def _settings(options: argparse.Namespace) -> GeneratorSettings:
             raise UsageProblem(f"{name} is {value}; it must be {low} or more")
     if options.record and options.replay:
         raise UsageProblem("--record and --replay do not go together; give one of them")
+    if (options.record or options.replay) and not any(plugin.name == "recording" for plugin in features()):
+        raise UsageProblem("--record and --replay need agentgauge/plugins/recording, which is deleted; leave them out")
     cast = _cast(options)
     specs = {} if options.replay else _specs(cast, options.model_url)
     budget = parse_budget(options.budget) if options.budget else None

@@ -22,7 +22,6 @@ from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json
 from agentgauge.model.budget import Budget
 from agentgauge.model.spec import ModelSpec
-from agentgauge.replies.recording import recorded_settings
 from bench_wild.generate.play import KeptRequest, ModelRole
 from bench_wild.generate.texts import Tasks, Texts, Tools, digest_of, name_of
 from bench_wild.generate.transcript import DIALOGUES, TYPES, GeneratedDialogue, Language, kept_messages
@@ -79,6 +78,8 @@ def open_folder(settings: GeneratorSettings, now: datetime) -> str:
     """
     asked = settings.kept()
     if settings.replay:
+        from agentgauge.plugins.recording.cassette import recorded_settings
+
         recorded = recorded_settings(settings.replay)
         _refuse(asked, recorded, f"the cassette {settings.replay} was recorded", "the settings of the recording")
     file = settings.out / SETTINGS

@@ -25,7 +25,7 @@ from bench_wild.generate.transcript import DialogueError
 if TYPE_CHECKING:
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
-    from agentgauge.replies.recording import Cassette
+    from agentgauge.plugins.recording.cassette import Cassette
     from agentgauge.replies.store import Replies
 
 Open = Callable[["ModelSpec", "AdaptiveLimiter"], ChatModel]
@@ -106,16 +106,19 @@ class GeneratorClients:
 
     def _make(self, name: str) -> ChatModel:
         from agentgauge.model.limits import AdaptiveLimiter
-        from agentgauge.replies.recording import Cassette, RecordingModel, ReplayModel
-        from agentgauge.replies.store import Replies
 
         settings = self._settings
         if settings.replay:
+            from agentgauge.plugins.recording.cassette import Cassette, ReplayModel
+
             self._cassette = self._cassette or Cassette(settings.replay, {})
             return ReplayModel(self._cassette, name)
         spec = settings.specs[name]
         model = self._open_model(spec, AdaptiveLimiter(settings.slots, timeout=spec.timeout))
         if settings.record:
+            from agentgauge.plugins.recording.cassette import RecordingModel
+            from agentgauge.replies.store import Replies
+
             self._recording = self._recording or Replies(settings.record)
             model = RecordingModel(model, self._recording)
         return model

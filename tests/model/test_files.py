@@ -23,7 +23,6 @@ from agentgauge.core.pictures import flattened
 from agentgauge.model.files import rendering
 from agentgauge.model.files.references import LARGEST, read_file
 from agentgauge.model.vision_probe import NUMBER, Sight, sees_pictures
-from agentgauge.replies.recording import Cassette, RecordingModel, ReplayModel, begin
 from agentgauge.replies.store import Replies
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer, Seen, answer, status
@@ -201,7 +200,10 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ask(own("http://127.0.0.1:9/v1"), request(part(tmp_path / "a.png", png())))
 
 
+@pytest.mark.uses("recording")
 def test_a_replay_knows_files_by_their_content(tmp_path: Path) -> None:
+    from agentgauge.plugins.recording.cassette import Cassette, RecordingModel, ReplayModel, begin
+
     here, there, cassette = tmp_path / "here", tmp_path / "there", tmp_path / "cassette.jsonl"
     here.mkdir()
     there.mkdir()

@@ -35,7 +35,6 @@ from agentgauge.core.types import Sample
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import excerpt
-from agentgauge.replies.recording import Cassette, RecordingModel, ReplayModel, begin
 from agentgauge.replies.store import Replies
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
@@ -199,8 +198,11 @@ def test_a_spec_shows_no_headers() -> None:
     assert "s3cret" not in repr(ModelSpec("m", "openai", "m", "url", headers={"X-Team": "s3cret"}))
 
 
+@pytest.mark.uses("recording")
 @pytest.mark.parametrize("api", ["chat", "responses"])
 def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(api: str, tmp_path: Path) -> None:
+    from agentgauge.plugins.recording.cassette import Cassette, RecordingModel, ReplayModel, begin
+
     message = {
         "type": "message",
         "content": [{"type": "output_text", "text": PLAIN[:5]}, {"type": "output_text", "text": PLAIN[5:]}],

@@ -65,7 +65,7 @@ def run(python: str, folder: Path):
 @pytest.fixture(scope="module")
 def first(run, folder: Path) -> dict:
     """The tasks of a run of the oracle with two workers."""
-    run("--model=oracle", "-n", "2", "--run-dir=first", "--record=cassette.jsonl", "--alluredir=allure")
+    run("--model=oracle", "-n", "2", "--run-dir=first", "--alluredir=allure")
     return without_times(summary(folder / "first")["tasks"])
 
 
@@ -77,14 +77,17 @@ def test_the_oracle_reaches_100_and_allure_has_every_case(first, folder: Path) -
     assert any("find_loans" in case for case in cases)
 
 
-def test_it_is_played_again_resumed_and_scored_again(first, run, folder: Path) -> None:
-    for words in (
-        ("--replay=cassette.jsonl", "--run-dir=played"),
-        ("--rescore=first", "--run-dir=scored", "-n", "2"),
-        ("--resume=first",),
-    ):
+@pytest.mark.uses("recording")
+def test_it_is_recorded_and_played_again(first, run, folder: Path) -> None:
+    run("--model=oracle", "-n", "2", "--run-dir=recorded", "--record=cassette.jsonl")
+    run("--replay=cassette.jsonl", "--run-dir=played")
+    assert without_times(summary(folder / "played")["tasks"]) == first
+
+
+def test_it_is_resumed_and_scored_again(first, run, folder: Path) -> None:
+    for words in (("--rescore=first", "--run-dir=scored", "-n", "2"), ("--resume=first",)):
         run(*words)
-    for name in ("played", "scored", "first"):
+    for name in ("scored", "first"):
         assert without_times(summary(folder / name)["tasks"]) == first
 
 

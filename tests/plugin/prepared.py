@@ -31,7 +31,7 @@ from typing import Any
 import pytest
 
 MODULES = """
-agentgauge.replies.recording agentgauge.model.connection
+agentgauge.model.connection
 agentgauge.pytest_plugin.activation agentgauge.pytest_plugin.run_state agentgauge.pytest_plugin.xdist
 agentgauge.pytest_plugin.options agentgauge.pytest_plugin.controller agentgauge.pytest_plugin.worker
 agentgauge_reports.page agentgauge_reports.run agentgauge_reports.terminal

@@ -167,6 +167,7 @@ def test_allure_results_without_room(tmp_path, disk):
     assert summary(project.path / "run")["tasks"]["toy.say"]["missing"] == 0
 
 
+@pytest.mark.uses("recording")
 def test_a_cassette_without_room(tmp_path, disk):
     project = Project.make(tmp_path / "project", samples=SAMPLES)
     with FaultServer(choose=say) as endpoint:

@@ -84,6 +84,7 @@ def given(run: Path) -> list[str]:
 KEY = {"OPENAI_API_KEY": "x"}
 
 
+@pytest.mark.uses("recording")
 def test_a_named_model_is_replayed_and_not_asked_again(tmp_path: Path, asked) -> None:
     url, requests = asked
     project = project_of(tmp_path, f'model.named("m", url="{url}")')
@@ -96,6 +97,7 @@ def test_a_named_model_is_replayed_and_not_asked_again(tmp_path: Path, asked) ->
     assert given(tmp_path / "run") == given(tmp_path / "again") == ["m"] * 3
 
 
+@pytest.mark.uses("recording")
 def test_an_object_of_the_projects_own_is_recorded_and_replayed(tmp_path: Path) -> None:
     project = project_of(tmp_path)
     project.add_to_conftest(PARROT)

@@ -104,6 +104,7 @@ def test_the_board_says_whether_a_judge_gets_what_the_agent_wrote_in_a_frame(tmp
             assert says in (tmp_path / name / page).read_text(), name
 
 
+@pytest.mark.uses("recording")
 def test_a_replay_asks_a_judge_the_same_in_the_same_frames(tmp_path: Path) -> None:
     with FaultServer(choose=scoring(9)) as server:
         run(server.url, "--judge-cache=none", "--run-dir", "first", "--record", "tape.jsonl", cwd=tmp_path)

@@ -37,9 +37,9 @@ def values(folder: Path, task: str) -> dict[str, float | None]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Path:
-    """Every task once, by the oracle in two workers, in the folder ``run``; what it was told is in ``tape.jsonl``."""
+    """Every task once, by the oracle in two workers, in the folder ``run``."""
     folder = tmp_path_factory.mktemp("whole")
-    options = ("--model", "oracle", "--data", data(folder), "--record", "tape.jsonl", "-n", "2", "--run-dir", "run")
+    options = ("--model", "oracle", "--data", data(folder), "-n", "2", "--run-dir", "run")
     run_mmau(*options, cwd=folder)
     return folder
 

@@ -156,6 +156,7 @@ def assert_allure_has_steps(folder: Path) -> None:
     assert [step["name"] for step in doubled["steps"]] == ["model: double", "tool: double", "model: 42"]
 
 
+@pytest.mark.uses("recording")
 def test_a_resumed_run_skips_what_has_passed_and_a_replayed_one_asks_nobody(tmp_path, endpoint):
     folder = project(tmp_path / "own")
     chosen = ("-k", "function or fails")
@@ -718,7 +719,7 @@ def test_a_named_folder_holds_records_page_and_usage(project_screen, endpoint_sc
         (("--gate=tests.Passed>=10",), "", True),
         pytest.param(("--budget=1Mtok",), "", True, marks=pytest.mark.uses("budget")),
         (("--shard=1/1",), "", True),
-        (("--record=tape.jsonl",), "", False),
+        pytest.param(("--record=tape.jsonl",), "", False, marks=pytest.mark.uses("recording")),
         (("--alluredir=allure",), "", False),
     ],
     ids=str,

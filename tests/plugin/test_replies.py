@@ -116,6 +116,7 @@ def test_records_of_earlier_versions_are_in_no_count(half: Result, project: Any)
     assert not any("cut" in text for _, text in scores(project.path / "again").values())
 
 
+@pytest.mark.uses("recording")
 def test_a_cassette_keeps_how_replies_ended(project: Any) -> None:
     with FaultServer(choose=HALF) as server:
         assert run(project, server.url, "--max-tokens=48", "--record=tape.jsonl").status == 0

@@ -48,6 +48,7 @@ def test_a_rescored_run_is_the_same_and_asks_no_model(project, model, endpoint):
     assert len(endpoint.requests) == asked
 
 
+@pytest.mark.uses("recording")
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_a_replayed_run_is_the_same_and_asks_no_model(project, model, endpoint, workers):
     project.run(*model, *workers, "--record", "tape.jsonl", "--run-dir", "one")
@@ -58,9 +59,12 @@ def test_a_replayed_run_is_the_same_and_asks_no_model(project, model, endpoint, 
     assert len(endpoint.requests) == asked
 
 
+@pytest.mark.uses("recording")
 def test_a_cassette_of_an_earlier_version_gives_the_same_run_and_stays_as_it_is(project, model):
     project.run(*model, "--run-dir", "one")
-    shutil.copy(ROOT / "tests" / "replies" / "earlier" / "toy-1.jsonl", tape := project.path / "tape.jsonl")
+    shutil.copy(
+        ROOT / "tests" / "plugins" / "recording" / "earlier" / "toy-1.jsonl", tape := project.path / "tape.jsonl"
+    )
     before = tape.read_bytes()
     result = project.run("--replay", "tape.jsonl", "-n", "2", "--run-dir", "two")
     assert result.status == 0, result.output
@@ -68,6 +72,7 @@ def test_a_cassette_of_an_earlier_version_gives_the_same_run_and_stays_as_it_is(
     assert tape.read_bytes() == before
 
 
+@pytest.mark.uses("recording")
 def test_an_exchange_that_the_cassette_lacks_breaks_its_case_and_is_never_asked_live(project, model, endpoint):
     project.run(*model, "--limit", "3", "--record", "tape.jsonl", "--run-dir", "one")
     asked = len(endpoint.requests)
@@ -110,6 +115,7 @@ def test_a_resumed_run_completes_its_own_plan(project, model, selection):
 # GTA-Atomic with its real tools, in both dialects
 
 
+@pytest.mark.uses("recording")
 @pytest.mark.parametrize("dialect", ["native", "react"])
 def test_gta_gives_the_same_summary_every_way(tmp_path, dialect):
     common = ("--model", "baseline", "--dialect", dialect, "--limit", "2")

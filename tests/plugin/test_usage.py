@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -46,9 +45,6 @@ from tests.plugin.project import records, run_mmau, summary
         pytest.param(("--budget", "0usd"), "--budget '0usd' cannot be read", marks=pytest.mark.uses("budget")),
         (("--scoring", "kind"), "--scoring 'kind' is unknown; accepted are parity, strict"),
         (("--tool-server", "localhost:16181"), "--tool-server 'localhost:16181' is not an address"),
-        (("--replay", "none.jsonl"), "the cassette none.jsonl cannot be read"),
-        (("--replay", "pipe"), "the cassette pipe is a pipe, and only a file can be read at any place; save it"),
-        (("--replay", "empty"), "the cassette empty cannot be read (Is a directory)"),
         (("--attempts", "9" * 4299), "9… is too large; give an integer up to 10,000"),
         (("--in-flight", "1000000000"), "--in-flight 1000000000 is too large; give an integer up to 1,000,000"),
         (("--limit", "9" * 4299), "9… is too large; give an integer up to 1,000,000,000,000"),
@@ -60,7 +56,6 @@ from tests.plugin.project import records, run_mmau, summary
         (("--judge-votes", "9" * 4301), "--judge-votes must be an integer from 1 to 25; got '9"),
         (("--prompts", "nowhere"), "--prompts: there is no folder"),
         (("--prompts", "empty"), "empty holds no .txt file"),
-        (("--record", "a", "--replay", "b"), "--record and --replay cannot be used together"),
         (("--resume", "nowhere"), "nowhere is not a run folder"),
         (("--rescore", "nowhere"), "nowhere is not a run folder"),
         (("--resume", "a", "--rescore", "b"), "--resume and --rescore cannot be used together"),
@@ -71,7 +66,6 @@ from tests.plugin.project import records, run_mmau, summary
 )
 def test_a_mistake_is_told_in_one_sentence(project, arguments, says):
     (project.path / "empty").mkdir()
-    os.mkfifo(project.path / "pipe")
     (project.path / "taken").mkdir()
     (project.path / "taken" / "run.json").write_text("{}")
     result = project.run(*arguments)

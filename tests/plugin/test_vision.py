@@ -166,6 +166,7 @@ def test_pictures_alone_leave_nothing_to_run(data, blind):
     assert not (data / "run").exists()
 
 
+@pytest.mark.uses("recording")
 def test_the_decision_stays_when_a_run_goes_on(data, blind):
     """Resumed, scored again, replayed: the same plan, and no further probe."""
     run(data, blind, *ORACLE, "--run-dir", "run", "--record", "tape.jsonl")

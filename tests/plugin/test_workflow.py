@@ -128,6 +128,7 @@ def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_lea
         assert len(server.asked) == 1  # an equal delivery has been judged
 
 
+@pytest.mark.uses("recording")
 def test_stored_judgements_are_scored_again_and_replayed_without_asking(tmp_path):
     """Replayed also without files or tools."""
     fenced = serve.data(response(said('```json\n{"analysis": "1 of 3", "score": 8}\n```')))

@@ -107,7 +107,11 @@ def test_a_run_that_cannot_be_made_does_not_disturb_the_others(project, two):
         (("--model=oracle", "--model=oracle"), "--model=oracle is given twice; give each model once"),
         (("--model=oracle", "--model=m", "--model-url=http://x/v1"), "--model oracle is built in"),
         (("--model=a", "--model=b", "--model-url=x:1"), "'x:1' is not an address of a model endpoint; write http://"),
-        (("--model=oracle", "--model=baseline", "--record=c"), "--record and several models cannot be used together"),
+        pytest.param(
+            ("--model=oracle", "--model=baseline", "--record=c"),
+            "--record and several models cannot be used together",
+            marks=pytest.mark.uses("recording"),
+        ),
         (("--model=oracle", "--model=baseline", "--resume=c"), "--resume=c goes on with the models of that folder"),
         pytest.param(
             ("--model=oracle", "--model=baseline", "--budget=5"),

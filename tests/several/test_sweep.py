@@ -84,7 +84,11 @@ def test_runs_that_send_batches_share_the_size_of_a_batch(tmp_path, key, in_flig
             marks=pytest.mark.uses("budget"),
         ),
         ('models = ["a"]\narguments = ["--run-dir=x"]', "--run-dir and --resume; the file has the key folder for it"),
-        ('models = ["a"]\narguments = ["--replay=x"]', "--replay and several models cannot be used together"),
+        pytest.param(
+            'models = ["a"]\narguments = ["--replay=x"]',
+            "--replay and several models cannot be used together",
+            marks=pytest.mark.uses("recording"),
+        ),
     ],
 )
 def test_what_is_wrong_in_the_file_is_said_in_a_sentence(tmp_path, text, said):

@@ -126,6 +126,7 @@ def test_an_agent_without_an_answer(code: str, status: str, says: str | None, tm
     assert (record["status"], record["error"]) == (status, says)
 
 
+@pytest.mark.uses("recording")
 def test_a_recorded_run_is_replayed_without_a_model(tmp_path: Path) -> None:
     few = ("-k", "test_end_to_end", "--limit=2")
     run_gta(MINIMAL, "--model=oracle", *few, "--record=c.jsonl", "--run-dir=one", cwd=tmp_path)

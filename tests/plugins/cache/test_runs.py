@@ -117,6 +117,7 @@ def test_only_what_is_lacking_is_sent_and_faults_are_not_kept(project, endpoint)
     assert usage(project, "run")["cached_requests"] == 2
 
 
+@pytest.mark.uses("recording")
 def test_a_recording_of_cached_replies_is_whole(project, endpoint):
     run(project, endpoint.url, "one")
     run(project, endpoint.url, "two", "--record=tape.jsonl")
@@ -157,7 +158,11 @@ def test_no_secret_enters_the_folder(project, endpoint):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--replay=tape.jsonl",), "--cache and --replay cannot be used together: a replayed run has all its replies"),
+        pytest.param(
+            ("--replay=tape.jsonl",),
+            "--cache and --replay cannot be used together: a replayed run has all its replies",
+            marks=pytest.mark.uses("recording"),
+        ),
         (("--rescore=one",), "--cache and --rescore cannot be used together: a rescored run asks no model"),
         (
             ("--gate=no significant regression against one",),
@@ -168,7 +173,7 @@ def test_no_secret_enters_the_folder(project, endpoint):
     ],
 )
 def test_what_a_cache_cannot_be_used_with_is_refused(project, endpoint, arguments, says):
-    run(project, endpoint.url, "one", "--record=tape.jsonl")
+    run(project, endpoint.url, "one")
     (project.path / "file").write_text("")
     sent = len(endpoint.requests)
     model = () if "--rescore=one" in arguments or "--replay=tape.jsonl" in arguments else ("--model=m",)
@@ -185,6 +190,7 @@ def test_a_run_with_replies_of_an_earlier_one_passes_no_gate_against_it(project,
         assert result.status == 1 and "replies from --cache are those of an earlier run" in told(result), result.output
 
 
+@pytest.mark.uses("recording")
 def test_a_recording_is_the_same_with_a_cache(project, endpoint):
     run(project, endpoint.url, "one", "--record=cold.jsonl")
     run(project, endpoint.url, "two", "--record=warm.jsonl")

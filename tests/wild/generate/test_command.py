@@ -218,6 +218,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_is_in_flight_and_another_se
     assert files(tmp_path / "a")[DIALOGUES] != files(tmp_path / "c")[DIALOGUES]
 
 
+@pytest.mark.uses("recording")
 def test_a_replay_asks_nobody_and_gives_the_recorded_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tape = tmp_path / "tape.jsonl"
     assert generate(tmp_path / "a", "--record", str(tape), "--sequences", "ST-MT,CQ-CC,MT-MT") == 0
@@ -474,7 +475,7 @@ def test_a_folder_that_was_begun_refuses_other_settings_of_a_model(
         (["--tools", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["--prompts", "nowhere"], "there is no folder nowhere"),
         (["--record", "a", "--replay", "b"], "do not go together"),
-        (["--replay", "nowhere"], "nowhere cannot be read"),
+        pytest.param(["--replay", "nowhere"], "nowhere cannot be read", marks=pytest.mark.uses("recording")),
         (["--model", "oracle", "--user-model", "u"], "built in and has no address"),
     ],
 )
@@ -485,6 +486,14 @@ def test_what_cannot_work_is_refused_in_a_sentence_before_anything_is_written(
         attempt(tmp_path / "out", *more)
     assert words in str(problem.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_without_the_plugin_of_cassettes_its_options_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench_wild.generate.command.features", tuple)
+    with pytest.raises(UsageProblem, match="--record and --replay need agentgauge/plugins/recording"):
+        attempt(tmp_path / "out", "--record", "tape.jsonl")
 
 
 def test_a_built_in_model_and_no_model_are_refused(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from agentgauge.core.errors import AgentGaugeError, ModelFault, ReplayMiss, Tool
 from agentgauge.core.placeholders import PathPlaceholders
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import Usage
-from agentgauge.replies.recording import (
+from agentgauge.plugins.recording.cassette import (
     Cassette,
     RecordingModel,
     RecordingToolBox,

@@ -1,0 +1,1 @@
+"""Records what a run asks and what comes of it, and replays it without asking."""
