@@ -27,6 +27,7 @@ from pluggy import HookspecMarker
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from agentgauge.agent.dialects.format import Format
     from agentgauge.core.case import Case
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from agentgauge.run.part import Part, Process
     from agentgauge.run.run import Run
     from agentgauge.run.settings import Draft
+    from agentgauge.run.several.beside import Beside
     from agentgauge.store.jsonl import CaseId, CaseOutline
 
 hookspec = HookspecMarker("pytest")
@@ -191,6 +193,17 @@ def pytest_agentgauge_process(process: Process) -> Part | None:
 
 
 @hookspec
+def pytest_agentgauge_several(parent: Path, together: Mapping[str, str]) -> Beside | None:
+    """Several runs of one command are to start side by side, each in a process of its own: what a plugin does beside
+    them, in the process of their launcher, such as to stop all of them. ``parent``: the folder of their folders.
+    ``together``: options that they have together, as they were given, by their names.
+
+        def pytest_agentgauge_several(parent):
+            return Night(parent)
+    """
+
+
+@hookspec
 def pytest_agentgauge_merge(merging: Merging) -> None:
     """Runs are to be merged into one: a UsageProblem that is raised refuses it. ``merging``: ``runs`` (folder →
     run.json); ``about`` takes what run.json of the merged run says in place of the first one's.
@@ -330,6 +343,15 @@ def pytest_agentgauge_header(run: Run) -> Iterable[str]:
 
         def pytest_agentgauge_header(run):
             return [f"the results go to the dashboard of {run.settings.tested}"]
+    """
+
+
+@hookspec
+def pytest_agentgauge_late_header(run: Run) -> Iterable[str]:
+    """The first case has begun: lines for below the header that take time to compute. Not called without pytest.
+
+    def pytest_agentgauge_late_header(run):
+        return [f"the results will take about {len(run.plan) // 100} kB"]
     """
 
 

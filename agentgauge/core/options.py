@@ -152,7 +152,7 @@ class RunOptions:
         kind=Path,
         usual="runs/<time>-<model>",
         to_models=False,
-        keeps_folder=True,
+        keeps_run=True,
     )
     resume: Path | None = option(
         "--resume=DIR",
@@ -160,7 +160,7 @@ class RunOptions:
         owner="agentgauge.run.run_folder",
         kind=Path,
         to_models=False,
-        keeps_folder=True,
+        keeps_run=True,
         excludes={
             "rescore": "one continues a run, the other scores it again",
             "run_dir": "a resumed run stays in its folder",
@@ -199,15 +199,6 @@ class RunOptions:
         usual="refuse",
         to_shards=True,
     )
-    budget: Any = option(
-        "--budget=AMOUNT",
-        "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min",
-        owner="agentgauge.run.costs",
-        reader="agentgauge.run.gates:parse_budget",
-        usual="none",
-        to_models=False,
-        keeps_folder=True,
-    )
     gates: Any = option(
         "--gate=EXPR",
         "fail the run unless the condition holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression"
@@ -217,7 +208,7 @@ class RunOptions:
         default=(),
         kept=RESUMED,
         stored="gates",
-        keeps_folder=True,
+        keeps_run=True,
     )
     scoring: str = option(
         "--scoring=parity|strict",
@@ -251,3 +242,5 @@ OPTIONS: Mapping[str, Option] = _options()
 """The options of every run by their names."""
 
 DIVIDED = [option for option in OPTIONS.values() if option.divided]
+
+TOGETHER = [option for option in OPTIONS.values() if option.together]

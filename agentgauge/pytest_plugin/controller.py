@@ -166,10 +166,10 @@ class Controller:
                 f"--dist {dist} would run {what} more than once; accepted are {', '.join(MODES)} (-n by itself means"
                 " load)"
             )
-        self.run.on_budget = self._budget_used_up
+        self.run.on_wait = self._report_waiting
         self.run.begin(self._connect if self.settings.launch else None)
 
-    def _budget_used_up(self, reason: str) -> None:
+    def _report_waiting(self) -> None:
         """Called in another thread."""
         time.sleep(REPORT_SECONDS)
         self.reporting.report_waiting()
@@ -259,7 +259,7 @@ class Controller:
 
     def _end(self, session: pytest.Session, exitstatus: int) -> None:
         try:
-            self.run.end_budget()
+            self.run.until_cases_end.close()
             if self.state.progress:
                 self.state.progress.finish()
             if terminal := self.config.pluginmanager.get_plugin("terminalreporter"):

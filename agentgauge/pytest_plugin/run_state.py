@@ -27,10 +27,10 @@ SELECTION = pytest.StashKey[dict[str, Any]]()
 
 
 def is_asked_for(option: Namespace, settings: Settings) -> bool:
-    """Whether the run folder stays after a run of a project's own tests alone. It does where it is named, where other
-    runs read it, and where the run may be continued. ``option``: our options."""
-    asked = any(getattr(option, each.key) for each in OPTIONS.values() if each.keeps_folder)
-    return bool(asked or settings.shared or settings.assignment or settings.file.keeps_own_tests)
+    """Whether the run folder stays after a run of a project's own tests alone: where an option names or needs it, and
+    where other runs read it. ``option``: our options."""
+    needed = any(getattr(option, each.key) for each in OPTIONS.values() if each.keeps_run)
+    return bool(needed or settings.shared or settings.assignment or settings.file.keeps_own_tests)
 
 
 def continue_selection(config: pytest.Config) -> None:

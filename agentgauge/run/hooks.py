@@ -38,6 +38,7 @@ ANNOUNCING = tuple(
         "configure",
         "choose",
         "process",
+        "several",
         "merge",
     )
 )

@@ -32,7 +32,6 @@ from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.stopping import RUNNING, StopFile
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
-from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
 from agentgauge.run.hooks import Failures, Hooks, hooks_of
 from agentgauge.run.limit import limited
@@ -118,10 +117,9 @@ class Run:
         self.outlines: Mapping[CaseId, CaseOutline] = {}  # of all cases, while the run is summed up
         self.why_missing = ""  # why planned cases were not attempted, once the run has ended
         self._selection: Mapping[str, Any] = {}
-        self.on_budget: Callable[[str], None] = lambda reason: None
-        """Called in another thread, when the budget has stopped the run."""
+        self.on_wait: Callable[[], None] = lambda: None
+        """Called in any thread, when the run has been stopped and what endpoints work on is awaited."""
         self._revisions: Revisions | None = None
-        self._budget: BudgetWatch | None = None
         self._open = ExitStack()
         self.until_cases_end = ExitStack()
         """What goes on beside the cases: it is closed when they have ended. Any thread may close it."""
@@ -342,8 +340,6 @@ class Run:
         self.services = start_services(settings, folder, tasks, self.service_failed)
         self.describe(finished=None)
         self.hooks.call("pytest_agentgauge_begin", run=self)
-        if settings.budget and not settings.shared:  # the launcher watches a budget of several runs
-            self._budget = BudgetWatch(settings.budget, folder, self._budget_used_up)
         if self.service_problem:
             raise UsageProblem(self.service_problem)
         folder.reserve()
@@ -354,6 +350,8 @@ class Run:
         call it."""
         self.stop_reason = reason
         self.stop_workers(reason, awaits=awaits)
+        if awaits:
+            self.on_wait()
 
     def stop_workers(self, reason: str, *, awaits: bool = False) -> None:
         """As ``stop``, for a reason that is no result of the run."""
@@ -407,22 +405,11 @@ class Run:
         )
         self.files.write_json("run.json", about)
 
-    def end_budget(self) -> None:
-        """Look no more at what the run uses."""
-        self.until_cases_end.close()
-        if self._budget:
-            self._budget.stop()
-            self._budget = None
-
     def close(self) -> None:
         """End the services, and release the folder."""
-        self.end_budget()
+        self.until_cases_end.close()
         stop_services(self.services)
         self._open.close()
-
-    def _budget_used_up(self, reason: str) -> None:
-        self.stop(reason, awaits=True)
-        self.on_budget(reason)
 
     def service_failed(self, problem: UsageProblem) -> None:
         """Stop the run. Called in another thread, while cases may be running that do not need the service."""

@@ -33,7 +33,7 @@ from agentgauge.model.batch.providers import check_batches, with_batch_prices
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS
-from agentgauge.run.gates import Budget, Gate, Regression, parse_budget, parse_gate
+from agentgauge.run.gates import Gate, Regression, parse_gate
 from agentgauge.run.hooks import ask_installed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.option_values import fingerprinted_values, read_values, refuse_together, stored_values
@@ -67,7 +67,6 @@ class Settings(RunOptions):
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
     tool_server: str | None = field(repr=False)  # with its login, if it has one
-    budget: Budget | None
     gates: tuple[Gate, ...]
     scoring: Scoring
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
@@ -207,8 +206,6 @@ def read_settings(
         "prompts": values["prompts"] or file.prompts,
         "gates": gates,
     }
-    if shared:
-        values["budget"] = parse_budget(shared.budget) if shared.budget else None
     return Settings(
         **{each.attribute: values[each.attribute] for each in options_of(RunOptions).values()},
         spec=spec,

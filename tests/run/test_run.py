@@ -115,7 +115,7 @@ def test_a_task_itself_can_be_named(project: Path) -> None:
         ({"tasks": ["toy.say", "toy.other"]}, "there is no data of toy.other in 'toy'"),
         ({"tasks": [toy(), toy()]}, "two of the tasks have the name toy.say; rename one"),
         ({"model": ["oracle", "baseline"]}, "model=['oracle', 'baseline'] does not fit: it takes a text"),
-        ({"budget": 5}, "budget=5 does not fit: it takes a text"),
+        pytest.param({"budget": 5}, "budget=5 does not fit: it takes a text", marks=pytest.mark.uses("budget")),
         ({"limit": "3"}, "limit='3' does not fit: it takes an integer"),
         ({"limit": 2.5}, "limit=2.5 does not fit: it takes an integer"),
         ({"limit": True}, "limit=True does not fit: it takes an integer"),

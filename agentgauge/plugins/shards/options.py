@@ -16,6 +16,6 @@ class ShardOptions:
         reader="agentgauge.plugins.shards.shard:parse_shard",
         usual="all",
         kept=RESUMED,
-        keeps_folder=True,
+        keeps_run=True,
         excludes={"rescore": "a rescored run has the plan of the earlier one"},
     )
