@@ -143,6 +143,16 @@ def pytest_agentgauge_options() -> type:
 
 
 @hookspec
+def pytest_agentgauge_pytest_plugins() -> Sequence[str]:
+    """Modules that pytest loads as plugins: fixtures, and pytest's own hooks. Of AgentGauge's own plugins alone; another
+    package names its own in the entry-point group ``pytest11``.
+
+        def pytest_agentgauge_pytest_plugins():
+            return ["agentgauge.plugins.own_tests.pytest_fixtures"]
+    """
+
+
+@hookspec
 def pytest_agentgauge_configure(draft: Draft) -> None:
     """The settings are read: check them, change them, or add what follows from them (``draft.facts``), which
     ``run.settings.of(ITS CLASS)`` gives then. What changes the results of cases belongs into ``draft.fingerprint``,

@@ -14,18 +14,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agentgauge.pytest_plugin.fixtures import (
-    agentgauge_cases,
-    agentgauge_tools,
-    model,
-    model_endpoint,
-    outcome,
-    sample,
-    solve,
-    tool_server,
-    tools,
-    uses_us,
-)
+from agentgauge.core.announcement import PREFIX, features
+from agentgauge.pytest_plugin.fixtures import model, outcome, sample, solve, tools
 from agentgauge.pytest_plugin.keys import COLLECTION, LOST_OUTPUT, PROBLEM, REFUSED
 from agentgauge.pytest_plugin.options import (
     add_options,
@@ -42,15 +32,11 @@ from agentgauge.pytest_plugin.options import (
 )
 
 __all__ = [
-    "agentgauge_cases",
-    "agentgauge_tools",
     "benchmark_task",
     "model",
-    "model_endpoint",
     "outcome",
     "sample",
     "solve",
-    "tool_server",
     "tools",
 ]
 
@@ -69,6 +55,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    for plugin in features():
+        for name in getattr(plugin.load(), f"{PREFIX}pytest_plugins", tuple)():
+            pluginmanager.import_plugin(name)
     add_options(parser, pluginmanager)
 
 
@@ -157,10 +146,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
     """Runs before ``-k`` and ``-m`` are applied, and after that."""
-    if any(map(uses_us, items)):
-        from agentgauge.pytest_plugin.activation import activate_late
-
-        activate_late(config)
     if (problem := config.stash.get(PROBLEM, None)) is not None:
         raise problem
     collection, collected = config.stash.get(COLLECTION, None), [*items]

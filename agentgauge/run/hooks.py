@@ -32,6 +32,7 @@ ANNOUNCING = tuple(
         "agents",
         "tools",
         "options",
+        "pytest_plugins",
         "configure",
         "process",
     )
