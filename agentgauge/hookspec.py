@@ -253,11 +253,12 @@ def pytest_agentgauge_case_finished(record: Record) -> None:
 
 @hookspec
 def pytest_agentgauge_check(run: Run) -> None:
-    """The cases are planned, and nothing is started yet: what it raises refuses the run.
+    """The cases are planned, and nothing is started yet: what it raises refuses the run. ``run``: ``plan``,
+    ``settings``, ``folder``.
 
-    def pytest_agentgauge_check(run):
-        if len(run.plan) > 10_000:
-            raise UsageProblem("more than 10,000 cases; select fewer by --limit")
+        def pytest_agentgauge_check(run):
+            if len(run.plan) > 10_000:
+                raise UsageProblem("more than 10,000 cases; select fewer by --limit")
     """
 
 
@@ -266,18 +267,23 @@ def pytest_agentgauge_begin(run: Run) -> None:
     """The services are started, and cases run from now on: begin what goes on beside them. ``run.until_cases_end``
     takes what ends it (``callback(function)``). What it raises refuses the run.
 
+        from threading import Timer
+
+
         def pytest_agentgauge_begin(run):
-            watch = Watch(run)
-            run.until_cases_end.callback(watch.stop)
+            watch = Timer(3600, run.stop, ["an hour has passed"])
+            watch.start()
+            run.until_cases_end.callback(watch.cancel)
     """
 
 
 @hookspec
 def pytest_agentgauge_header(run: Run) -> Iterable[str]:
-    """The header of the run is shown: lines of it, below those of AgentGauge. Not called without pytest.
+    """The header of the run is shown: lines of it, below those of AgentGauge. Not called without pytest, which has no
+    header.
 
-    def pytest_agentgauge_header(run):
-        return [f"the results go to the dashboard of {run.settings.tested}"]
+        def pytest_agentgauge_header(run):
+            return [f"the results go to the dashboard of {run.settings.tested}"]
     """
 
 

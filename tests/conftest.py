@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.announcement import features
+from agentgauge.core.features import features
 from tests import vectors
 from tests.ray_cluster import Cluster, shared_cluster
 

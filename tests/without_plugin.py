@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agentgauge.core.announcement import features
+from agentgauge.core.features import features
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {plugin.name: Path(*plugin.value.split(".")[:-1]) for plugin in features()}

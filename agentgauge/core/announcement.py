@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.features import GROUP, PREFIX, features
 
 # -- What Python's package metadata says of AgentGauge: its version, and its plugins.
 #
@@ -22,12 +23,6 @@ from agentgauge.core.errors import UsageProblem
 
 
 NAME = "agentgauge"
-
-GROUP = NAME
-"""The group of entry points that name plugins: modules that implement hooks."""
-
-PREFIX = "pytest_agentgauge_"
-"""Of the name of every hook."""
 
 _PROJECT_FILE = Path(__file__).parents[2] / "pyproject.toml"
 
@@ -43,23 +38,6 @@ def own_version() -> str:
         if not (project := _checkout()):
             raise
         return str(project["tool"]["setuptools_scm"]["fallback_version"])
-
-
-FEATURES = ("agentgauge.plugins", "agentgauge_reports")
-"""Packages of AgentGauge. Each folder of theirs that has a ``plugin.py`` is a plugin: without the folder, AgentGauge
-lacks what it does, and nothing else."""
-
-
-@cache
-def features() -> tuple[EntryPoint, ...]:
-    """The plugins of these packages, in the order of their names. None is imported."""
-    found = []
-    for package in FEATURES:
-        for place in import_module(package).__path__:
-            for file in sorted(Path(place).glob("*/plugin.py")):
-                name = file.parent.name
-                found.append(EntryPoint(name, f"{package}.{name}.plugin", GROUP))
-    return tuple(found)
 
 
 def plugins() -> list[EntryPoint]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.announcement import PREFIX, features, loaded
+from agentgauge.core.features import PREFIX, features
 from agentgauge.core.option import EARLIER, LAUNCH, RESUMED, SEVERAL, VALUE, Option, option, options_of
 
 _NO_MODEL = "a rescored run calls no model"
@@ -270,7 +270,7 @@ class RunOptions:
 
 
 OF_PLUGINS: tuple[type, ...] = tuple(
-    hook() for plugin in features() if (hook := getattr(loaded(plugin), f"{PREFIX}options", None))
+    hook() for plugin in features() if (hook := getattr(plugin.load(), f"{PREFIX}options", None))
 )
 """The classes of options that AgentGauge's own plugins have."""
 

@@ -14,8 +14,9 @@ from typing import Any
 import pluggy
 
 from agentgauge import hookspec
-from agentgauge.core.announcement import PREFIX, loaded, plugins
+from agentgauge.core.announcement import loaded, plugins
 from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.features import PREFIX
 
 OF_CASES = tuple(
     f"{PREFIX}{name}" for name in ("case_started", "request", "reply", "tool_call", "tool_result", "case_finished")

@@ -29,6 +29,7 @@ from agentgauge.sandbox.result import (
     SandboxResult,
     Steps,
     ended_from_outside,
+    ending,
     read_report,
     verdict,
 )
@@ -257,7 +258,8 @@ class Job:
             lost = f"the files that the code left could not be copied back: {report.lost}"
             raise SandboxFault(lost, cause="no room")
         if not report.started and report.cause != "timeout" and not self._stopped:
-            detail = arrived.stderr.decode("utf-8", "replace").strip()[-300:] or "no reason given"
+            ended = f"its process {ending(holder)}" if holder is not None else "no reason given"
+            detail = arrived.stderr.decode("utf-8", "replace").strip()[-300:] or ended
             raise SandboxFault(f"the sandbox ended before the code began: {detail}", cause="sandbox")
         stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in (arrived.stdout, arrived.stderr))
         status, reason, code = verdict(

@@ -102,6 +102,11 @@ class Driver:
         assert answer.strip(), "the order's process, or the driver, has died"
         return dict(json.loads(answer))
 
+    def end(self) -> None:
+        """After a failure."""
+        self._process.kill()
+        self._process.communicate()
+
     def close(self) -> None:
         try:
             self._process.communicate(timeout=10)
@@ -144,8 +149,12 @@ def confined(user: str, place: Path, drivers: list[Driver], monkeypatch: pytest.
         if user == "self":
             return execute(order)
         driver = drivers.pop() if drivers else Driver()
-        answer = driver.execute(order)
-        drivers.append(driver)  # one that failed is not used again
+        try:
+            answer = driver.execute(order)
+        except BaseException:
+            driver.end()
+            raise
+        drivers.append(driver)
         return answer
 
     return run
