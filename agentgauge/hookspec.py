@@ -144,8 +144,8 @@ def pytest_agentgauge_options() -> type:
 
 @hookspec
 def pytest_agentgauge_pytest_plugins() -> Sequence[str]:
-    """Modules that pytest loads as plugins: fixtures, and pytest's own hooks. Of AgentGauge's own plugins alone; another
-    package names its own in the entry-point group ``pytest11``.
+    """Modules that pytest loads as plugins: fixtures, and pytest's own hooks. Of AgentGauge's own plugins alone;
+    another package names its own in the entry-point group ``pytest11``.
 
         def pytest_agentgauge_pytest_plugins():
             return ["agentgauge.plugins.own_tests.pytest_fixtures"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentgauge.core.index import Index, Row
-from agentgauge.run.tests_task import tests_task
+from agentgauge.run.task_of_tests import task_of_tests
 from tool_impls.real_tools import LocalTools
 
 
@@ -14,7 +14,7 @@ def _all_tools(index: Index, row: Row) -> tuple[str, ...]:
     return tuple(TOOLS)
 
 
-TESTS = tests_task(
+TESTS = task_of_tests(
     "tests.tools",
     title="tests with tools",
     column="Passed with tools",

@@ -183,8 +183,9 @@ def activate(config: pytest.Config) -> None:
 
 
 def activate_late(config: pytest.Config) -> Collection | None:
-    """Activate AgentGauge when the first of its cases is collected, in a run without any option of ours. Returns the collection, or
-    None if it is too late: workers need a controller that knows of them. The error is then reported after collection.
+    """Activate AgentGauge when the first of its cases is collected, in a run without any option of ours. Returns the
+    collection, or None if it is too late: workers need a controller that knows of them. The error is then reported
+    after collection.
     """
     if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
         try:

@@ -13,10 +13,10 @@ from agentgauge.core.chat import ChatReply, Conversation, Message, told
 from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
+from agentgauge.plugins.own_tests.case import OwnCases
 from agentgauge.run.chat_form import ProgramRequest
 from agentgauge.run.clients import Endpoint
 from agentgauge.run.endpoint_proxy import EndpointProxy, ProgramSession, ask_model
-from agentgauge.plugins.own_tests.case import OwnCases
 from agentgauge.run.given_objects import Model, Tools
 
 # -- What the fixtures ``model`` and ``tools`` return here: the run's model and its real tools.

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def pytest_agentgauge_tasks() -> Sequence[Task]:
-    from agentgauge.run.tests_task import tests_task
+    from agentgauge.run.task_of_tests import task_of_tests
 
-    return (tests_task("tests", title="tests"),)
+    return (task_of_tests("tests", title="tests"),)
 
 
 def pytest_agentgauge_pytest_plugins() -> Sequence[str]:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from agentgauge.run.clients import Endpoint
     from agentgauge.run.given_objects import Model, Tools
 
-RECORDS = "agentgauge-own-tests"
-"""The name of the plugin that keeps the records, once there are such tests."""
-
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
@@ -39,6 +36,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def agentgauge_cases(request: pytest.FixtureRequest) -> Callable[[], OwnCases]:
     """The records of this process's own tests, which the fixtures for own tests share."""
+    from agentgauge.plugins.own_tests.pytest_records import RECORDS
+
     skip_set_up(request.config)
     session = request.session
     records: OwnTests | None = request.config.pluginmanager.get_plugin(RECORDS)

@@ -11,16 +11,19 @@ import pytest
 
 from agentgauge.core.errors import Fault
 from agentgauge.core.files import cannot_write
-from agentgauge.core.types import Json
 from agentgauge.core.index import Index, Row
+from agentgauge.core.types import Json
 from agentgauge.plugins.own_tests.case import OwnCases, planned_outside
-from agentgauge.plugins.own_tests.pytest_fixtures import RECORDS
 from agentgauge.pytest_plugin.activation import activate_late
 from agentgauge.pytest_plugin.collection import case_of
 from agentgauge.pytest_plugin.keys import KEPT, OWN, RUNNING, WORKER
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.planned import Planned
 from agentgauge.store.jsonl import CaseId
+
+RECORDS = "agentgauge-own-tests"
+"""The name of the plugin that keeps the records, once there are such tests."""
+
 
 def plan(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     """Plan a record for each test that uses a fixture of ours and is no case of a benchmark."""

@@ -36,7 +36,7 @@ class PlannedTests(DataSource):
         return Sample(row.id, task, row.tags, {}, index.root, row.position)
 
 
-def tests_task(name: str, *, title: str, column: str = "Passed", tools: RealTools | None = None) -> Task:
+def task_of_tests(name: str, *, title: str, column: str = "Passed", tools: RealTools | None = None) -> Task:
     """A record's ``output`` is ``{"passed": bool, "explanation": str, "labels": [str]}``. ``column``: the figure's name
     on the leaderboard."""
     return Task(
