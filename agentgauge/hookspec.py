@@ -205,8 +205,7 @@ async def pytest_agentgauge_request(case: Case, request: ChatRequest) -> ChatRep
 def pytest_agentgauge_reply(case: Case, request: ChatRequest, reply: ChatReply, event: Event) -> None:
     """A reply has come, of a model or of ``pytest_agentgauge_request``: its ``text``, ``tool_calls``, ``usage``
     (tokens, and dollars where the price is known). ``event``: as the record will have it; its ``name`` is the model's,
-    ``start`` and ``seconds`` say when it was asked and how long it took. A request that failed for good is in
-    ``case.events`` alone.
+    ``start`` and ``seconds`` say when it was asked and how long it took.
 
         def pytest_agentgauge_reply(case, reply, event):
             print(case.id, reply.usage.prompt_tokens, "tokens in", event.seconds, "s")
@@ -230,11 +229,20 @@ async def pytest_agentgauge_tool_call(
 def pytest_agentgauge_tool_result(
     case: Case, name: str, arguments: Mapping[str, Any], result: tuple[ToolOutput, ...], event: Event
 ) -> None:
-    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. ``event``: as that of a reply. A refusal or a
-    failure of a tool is in ``case.events`` alone.
+    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. ``event``: as that of a reply.
 
-        def pytest_agentgauge_tool_result(name, result):
-            print(name, "gave", [output.type for output in result])
+    def pytest_agentgauge_tool_result(name, result):
+        print(name, "gave", [output.type for output in result])
+    """
+
+
+@hookspec
+def pytest_agentgauge_failed(case: Case, event: Event) -> None:
+    """A request to a model has failed for good, after its retries; or a tool has refused a call, or failed. ``event``:
+    its ``kind`` is "model" or "tool", its ``error`` says why.
+
+        def pytest_agentgauge_failed(case, event):
+            print(case.id, event.kind, event.name, "failed:", event.error)
     """
 
 

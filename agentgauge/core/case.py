@@ -296,7 +296,7 @@ class Case:
                 if isinstance(error, ModelFault):
                     self.usage += error.usage
                     self.is_unfinished |= error.cause == NOT_SENT
-                self.events.append(_event("model", model.name, exchange, detail, str(error)))
+                await self._failed(exchange, _event("model", model.name, exchange, detail, str(error)))
                 raise
             finally:
                 self._open -= 1
@@ -319,6 +319,12 @@ class Case:
             given = {"case": self, "request": request, "reply": reply, "event": event}
             await self.hooks.tell("pytest_agentgauge_reply", **given)
         return reply
+
+    async def _failed(self, exchange: Exchange, event: Event) -> None:
+        self.events.append(event)
+        if self.hooks:
+            with exchange.paused():
+                await self.hooks.tell("pytest_agentgauge_failed", case=self, event=event)
 
     async def _reply(
         self, model: ChatModel, request: ChatRequest, exchange: Exchange, detail: dict[str, Any]
@@ -399,7 +405,7 @@ class Case:
             try:
                 outputs = await self._called(box, name, arguments, readable, exchange, detail)
             except AgentGaugeError as error:
-                self.events.append(_event("tool", name, exchange, detail, str(error)))
+                await self._failed(exchange, _event("tool", name, exchange, detail, str(error)))
                 raise
         result = tuple(
             replace(output, content=redact(output.content)) if output.type == "text" else output for output in outputs

@@ -19,7 +19,8 @@ from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.features import PREFIX
 
 OF_CASES = tuple(
-    f"{PREFIX}{name}" for name in ("case_started", "request", "reply", "tool_call", "tool_result", "case_finished")
+    f"{PREFIX}{name}"
+    for name in ("case_started", "request", "reply", "tool_call", "tool_result", "failed", "case_finished")
 )
 
 ANNOUNCING = tuple(

@@ -18,14 +18,14 @@ def pytest_agentgauge_reply(case, reply, event):
 
 
 def pytest_agentgauge_tool_result(case, event):
-    exchange(spans[case.id], event, {})
+    exchange(spans[case.id], event, {"error.type": "_OTHER"} if event.error else {})
+
+
+pytest_agentgauge_failed = pytest_agentgauge_tool_result  # of a request or a call
 
 
 def pytest_agentgauge_case_finished(record):
     if span := spans.pop((record.task, record.sample, record.attempt), None):
-        for event in record.transcript.events if record.transcript else ():
-            if event.error:  # the hooks above are called for what has succeeded
-                exchange(span, event, {"error.type": "_OTHER"})
         span.set_attribute("test.case.result.status", "pass" if record.status == "passed" else "fail")
         span.set_status(StatusCode.ERROR if record.error else StatusCode.UNSET, record.error)
         span.end()

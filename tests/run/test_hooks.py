@@ -12,6 +12,7 @@ import pytest
 from agentgauge import Run, UsageProblem
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply
+from agentgauge.core.errors import ModelFault, ToolError
 from agentgauge.core.registry import Registry
 from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Metric, Sample
@@ -96,6 +97,57 @@ def test_an_answer_takes_the_place_of_a_tools(answer, expected) -> None:
     except UsageProblem as problem:
         found = str(problem)
     assert found == expected
+
+
+def test_what_failed_is_told_with_its_reason(project: Path) -> None:
+    told = []
+
+    class Refuses:
+        def pytest_agentgauge_request(self):
+            raise ModelFault("no such model")
+
+        def pytest_agentgauge_tool_call(self):
+            raise ToolError("no such file")
+
+        def pytest_agentgauge_failed(self, case, event):
+            told.append((case.sample.id, event.kind, event.error))
+
+    case = Case(
+        Sample("s", "t", (), {}, Path(), 0),
+        1,
+        0,
+        CaseSettings(),
+        Named(),
+        object(),
+        Path(),
+        hooks=hooks_of([Refuses()]),
+    )
+    with pytest.raises(ModelFault):
+        asyncio.run(case.ask("What is 2 + 2?"))
+    with pytest.raises(ToolError):
+        asyncio.run(case.use("Add", {}))
+    assert told == [("s", "model", "no such model"), ("s", "tool", "no such file")]
+    assert [event.error for event in case.events] == ["no such model", "no such file"]
+
+
+def test_a_plugin_may_stop_the_run(project: Path) -> None:
+    class Stops:
+        def pytest_agentgauge_run_planned(self, run):
+            self.run = run
+
+        def pytest_agentgauge_case_finished(self):
+            self.run.stop("one is enough")
+
+    run = Run("toy.say", "oracle", registry=Registry([toy()]), data="toy", in_flight=1, plugins=[Stops()])
+    asyncio.run(run.solve())
+    assert 0 < run.summary["toy.say"].passed < len(run.plan)
+    assert any("one is enough" in problem for problem in run.problems)
+
+
+class Named:
+    """A model that is not asked."""
+
+    name = "m"
 
 
 def test_the_latest_plugin_answers_first(project: Path) -> None:
