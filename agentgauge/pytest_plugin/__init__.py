@@ -40,6 +40,11 @@ __all__ = [
     "tools",
 ]
 
+pytest_plugins = [
+    name for plugin in features() for name in getattr(plugin.load(), f"{PREFIX}pytest_plugins", tuple)()
+]
+"""pytest loads them after this module, so that their fixtures replace those of the same name here."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -55,9 +60,6 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    for plugin in features():
-        for name in getattr(plugin.load(), f"{PREFIX}pytest_plugins", tuple)():
-            pluginmanager.import_plugin(name)
     add_options(parser, pluginmanager)
 
 
