@@ -40,9 +40,7 @@ __all__ = [
     "tools",
 ]
 
-pytest_plugins = [
-    name for plugin in features() for name in getattr(plugin.load(), f"{PREFIX}pytest_plugins", tuple)()
-]
+pytest_plugins = [name for plugin in features() for name in getattr(plugin.load(), f"{PREFIX}pytest_plugins", tuple)()]
 """pytest loads them after this module, so that their fixtures replace those of the same name here."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
