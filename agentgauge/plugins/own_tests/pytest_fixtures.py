@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentgauge.plugins.own_tests.objects import AskedModel, CalledTools
     from agentgauge.plugins.own_tests.pytest_records import OwnTests
     from agentgauge.run.clients import Endpoint
-    from agentgauge.run.given_objects import Model, Tools
+    from agentgauge.run.given_objects import Model
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -71,7 +71,7 @@ def model(model: Model, agentgauge_cases: Callable[[], OwnCases]) -> AskedModel:
 
 
 @pytest.fixture(scope="session")
-def tools(tools: Tools, agentgauge_cases: Callable[[], OwnCases], agentgauge_tools: None) -> CalledTools:
+def tools(agentgauge_cases: Callable[[], OwnCases], agentgauge_tools: None) -> CalledTools:
     """The real tools, for ``solve`` and for a project's own tests: ``tools.OCR(image=path)``, ``tools.catalog``.
     Asynchronous code awaits a call."""
     from agentgauge.plugins.own_tests.objects import CalledTools
