@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
-
-from agentgauge.run.gates import Gate, Regression, Threshold
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.core.tools import cards_of, without_devices
-from agentgauge.store import RunFolder
 from agentgauge_reports.comparison.paired import ALPHA, Effect, TaskPairs, holm, pair
-from agentgauge_reports.comparison.shown import chance, conclusion, markdown, page, span, text, too_few
+from agentgauge_reports.comparison.shown import conclusion, markdown, page, text
 from agentgauge_reports.leaderboard import not_applicable
 from agentgauge_reports.load import Run, computing, load_run
 from agentgauge_reports.notices import limit_of
