@@ -43,11 +43,11 @@ HEAVY = (
     "parity/test_any_vectors.py", "plugin/test_checkout.py", "plugin/test_ci.py", "plugin/test_crashes.py",
     "plugin/test_faults.py", "plugin/test_full_disk.py", "plugin/test_installed.py", "plugin/test_judges.py",
     "plugin/test_kills.py", "plugin/test_mmau.py", "plugin/test_only_looking.py", "plugin/test_outages.py",
-    "plugin/test_own_outcomes.py", "plugins/progress/test_progress.py", "plugin/test_worker_count.py",
-    "plugin/test_same_result.py", "plugin/test_scoring.py",
-    "plugin/test_secrets.py", "plugin/test_services.py", "plugin/test_shards.py", "plugin/test_stopping.py",
-    "plugin/test_vision.py", "plugin/test_wild.py", "plugin/test_workflow.py", "reports/test_export_gold.py", "scaling",
-    "several", "short_form/test_short_task.py", "tools/test_faults.py", "wild/generate/test_command.py",
+    "plugin/test_own_outcomes.py", "plugin/test_same_result.py", "plugin/test_scoring.py",
+    "plugins/progress/test_progress.py", "plugin/test_worker_count.py",
+    "plugin/test_secrets.py", "plugin/test_services.py", "plugin/test_stopping.py", "plugin/test_vision.py",
+    "plugin/test_wild.py", "plugin/test_workflow.py", "plugins/shards/test_runs.py", "reports/test_export_gold.py",
+    "scaling", "several", "short_form/test_short_task.py", "tools/test_faults.py", "wild/generate/test_command.py",
     # programs that run into the limits of the sandbox
     "mmau/test_contests_hostile.py", "sandbox/test_watcher.py",
 )  # fmt: skip

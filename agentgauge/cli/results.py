@@ -1,4 +1,4 @@
-"""Commands on finished runs besides their report: comparisons, merged shards, the browser's view, citations."""
+"""Commands on finished runs besides their report: comparisons, merged shards, citations."""
 
 from __future__ import annotations
 

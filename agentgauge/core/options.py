@@ -107,14 +107,6 @@ class RunOptions:
         kind=int,
         usual="all",
     )
-    shard: Any = option(
-        "--shard=K/N",
-        "run the K-th of N parts of the selected tests; agentgauge merge puts the parts together",
-        owner="agentgauge.run.shards",
-        usual="all",
-        kept=RESUMED,
-        keeps_run=True,
-    )
     slots: int = option(
         "--in-flight=N",
         "limit of concurrent cases, and of concurrent requests to a model, over all workers",
@@ -185,7 +177,6 @@ class RunOptions:
             "temperature": _NO_MODEL,
             "max_tokens": _NO_MODEL,
             "prompts": "a rescored run sends no prompts",
-            "shard": "a rescored run has the plan of the earlier one",
             LAUNCH: "a rescored run asks no model; give it to pytest",
             SEVERAL: "it scores one run; score each by itself",
         },

@@ -26,11 +26,10 @@ from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_state import SELECTION, RunState
 from agentgauge.run.coordination.stopping import Interrupts, RunningFile, RunningWork
 from agentgauge.run.crashes import GUILTY, Suspects, store_crash, unended
+from agentgauge.run.partition import GROUPS, MODES
 from agentgauge.run.preflight import load_early, vision_lines
 from agentgauge.run.run import Run
 from agentgauge.run.run_services import stop_services
-from agentgauge.run.shards.partition import GROUPS, MODES
-from agentgauge.run.shards.shard import empty_shard
 
 if TYPE_CHECKING:
     from agentgauge.pytest_plugin.xdist import Scheduling
@@ -274,8 +273,8 @@ class Controller:
                 session.exitstatus = self._sum_up(exitstatus)
             elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
                 self.run.held += vision_lines(self.settings)
-                if note := empty_shard(self.folder, self.settings.shard):
-                    self.run.held.append(note)
+                if notes := self.run.why_empty():
+                    self.run.held += notes
                     session.exitstatus = pytest.ExitCode.OK
         except MemoryError:
             why = "too little memory to sum up the run: free some, or raise the limit (ulimit -v)"

@@ -36,8 +36,10 @@ ANNOUNCING = tuple(
         "options",
         "repeats",
         "configure",
+        "choose",
         "process",
         "several",
+        "merge",
     )
 )
 """Hooks of installed packages alone, which every process calls."""
