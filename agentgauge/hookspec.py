@@ -360,10 +360,11 @@ def pytest_agentgauge_screen(run: Run, screen: Screen) -> None:
 
 @hookspec
 def pytest_agentgauge_late_header(run: Run) -> Iterable[str]:
-    """The first case has begun: lines for below the header that take time to compute. Not called without pytest.
+    """The first case has begun: lines for below the header that take time to compute, and must not delay it. Not called
+    without pytest.
 
-    def pytest_agentgauge_late_header(run):
-        return [f"the results will take about {len(run.plan) // 100} kB"]
+        def pytest_agentgauge_late_header(run):
+            return [f"the results will take about {len(run.plan) // 100} kB"]
     """
 
 
