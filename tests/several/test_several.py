@@ -64,7 +64,7 @@ def test_three_models_in_one_command_equal_three_runs(project):
         assert run_json(one)["configs"] == run_json(other)["configs"]
 
 
-@pytest.mark.uses("view")
+@pytest.mark.uses("gates", "view")
 def test_the_end_has_a_row_for_each_model_the_best_first(project):
     from agentgauge_reports.view.runs import Runs
 
