@@ -27,6 +27,7 @@ from pluggy import HookspecMarker
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from agentgauge.agent.dialects.format import Format
     from agentgauge.core.case import Case
@@ -173,6 +174,16 @@ def pytest_agentgauge_process(process: Process) -> Part | None:
 
         def pytest_agentgauge_process(process):
             return Throttle(process)
+    """
+
+
+@hookspec
+def pytest_agentgauge_progress(folder: Path) -> str:
+    """The progress line of a run is shown, once a second: words of it about what goes on, or an empty text.
+    ``folder``: of the run, where a ``Part`` has noted it (``Part.note``). What is raised is passed over.
+
+        def pytest_agentgauge_progress(folder):
+            return f"{waiting_in(folder)} requests are throttled"
     """
 
 

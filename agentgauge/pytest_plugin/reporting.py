@@ -106,6 +106,7 @@ class Reporting:
             folder=folder,
             run=LiveRun(folder),
             started=state.run.started,
+            patient=state.run.settings.patient,
         )
 
     def _screen(self, terminal: pytest.TerminalReporter) -> tuple[Write, int | None]:

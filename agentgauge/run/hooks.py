@@ -37,6 +37,7 @@ ANNOUNCING = tuple(
         "repeats",
         "configure",
         "process",
+        "progress",
     )
 )
 """Hooks of installed packages alone, which every process calls."""

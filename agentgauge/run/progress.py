@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from agentgauge.model.batch.batch import NONE
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.waiting_requests import OLD, Waiting, waiting_requests
+from agentgauge.run.hooks import ask_installed
 
 Write = Callable[[str], object]
 
@@ -48,12 +48,6 @@ class RunLine:
         self._folder = folder
         self._live = live
         self._rate = Rate(time.monotonic())
-        self._waiting = Waiting()
-
-    @property
-    def is_batched(self) -> bool:
-        """Whether requests are in batches, which may take hours."""
-        return self._waiting.batched != NONE
 
     def text(self, tasks: Mapping[str, int] | None = None, *, ended: bool = False) -> str:
         """``tasks``: task → planned cases of those that count (default: all). ``ended``: nothing runs any more."""
@@ -63,7 +57,7 @@ class RunLine:
         if not planned:
             return "starts"
         counts = {status: sum(task[status] for task in counted) for status in STATUSES}
-        waiting = self._waiting = Waiting() if ended else waiting_requests(self._folder)
+        waiting = Waiting() if ended else waiting_requests(self._folder)
         left = None if ended or (self._folder / STOP).exists() else state["left"]  # of a run that stops: not known
         speed = 0 if ended else self._rate.per_second(waiting.tokens, time.monotonic())
         parts = [
@@ -71,7 +65,7 @@ class RunLine:
             f"{waiting.running} {'request' if waiting.running == 1 else 'requests'} running" if waiting.running else "",
             f"{short_count(round(speed))} tokens/s" if speed >= 0.5 else "",
             late_requests(waiting.late),
-            str(waiting.batched),
+            *([] if ended else self._said()),
             *(f"{status} {count}" for status, count in counts.items()),
             f"{short_count(state['tokens'])} tokens",
             f"${state['usd']:.2f}" if state["usd"] else "",
@@ -79,12 +73,20 @@ class RunLine:
         ]
         return " · ".join(filter(None, parts))
 
+    def _said(self) -> list[str]:
+        """What plugins say, which only look on."""
+        try:
+            return ask_installed("pytest_agentgauge_progress", folder=self._folder)
+        except Exception:
+            return []
+
 
 class Progress:
     """Shows the line of a run, from a thread of its own: on a terminal every second, elsewhere every ten.
 
     ``write`` puts text on the screen as it is, in any thread; without it nothing is shown. ``live`` is True on a
     terminal. ``screen``: its file descriptor. ``planned``: task → its cases. ``started``: seconds since the epoch.
+    ``patient``: a line that says nothing new is not shown.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class Progress:
         folder: Path,
         run: Live,
         started: float,
+        patient: bool = False,
     ) -> None:
         self._write = write
         self._live = live
@@ -105,6 +108,7 @@ class Progress:
         self._run = run
         self._line = RunLine(folder, run)
         self._started = started
+        self._patient = patient
         self._shown = 0  # characters of the line on the terminal
         self._last = ""  # the latest line elsewhere
         self._drawing = threading.Lock()
@@ -156,7 +160,7 @@ class Progress:
                 line = fitted(line, columns(self._screen))
                 self._write("\r" + line.ljust(self._shown) + "\n" * ended)
                 self._shown = 0 if ended else len(line)
-            elif ended or line != self._last or not self._line.is_batched:
+            elif ended or line != self._last or not self._patient:
                 self._write(f"{line}\n")
                 self._last = line
 
