@@ -12,9 +12,9 @@ docs/hooks.md for examples of a whole plugin.
   are solved at once. Any other function runs in a thread outside that loop, so it may block; several may run at a time.
 - **What they answer.** ``pytest_agentgauge_request`` and ``pytest_agentgauge_tool_call`` answer in the place of the
   model or the tool: the first answer that is not None counts, and the others are not asked. What they raise breaks the
-  case. All others only look on: what they return is ignored but for lines of the header, and what they raise is a note
-  at the end of the run. But an error of ``pytest_agentgauge_check``, ``_begin``, ``_ended`` or ``_summary`` fails the
-  run.
+  case. All others only look on: what they return is ignored, but for lines of the header and the sentence of
+  ``_empty``, and what they raise is a note at the end of the run. But an error of ``pytest_agentgauge_check``,
+  ``_begin``, ``_ended`` or ``_summary`` fails the run.
 - Hooks are plain functions: none of them can be a wrapper.
 """
 
@@ -38,9 +38,12 @@ if TYPE_CHECKING:
     from agentgauge.data.fetch.dataset import DataSet
     from agentgauge.model.providers import Provider
     from agentgauge.run.added_figures import AddedFigures
+    from agentgauge.run.candidates import Candidates
+    from agentgauge.run.merging import Merging
     from agentgauge.run.part import Part, Process
     from agentgauge.run.run import Run
     from agentgauge.run.settings import Draft
+    from agentgauge.run.several.beside import Beside
     from agentgauge.store.jsonl import CaseId, CaseOutline
 
 hookspec = HookspecMarker("pytest")
@@ -159,11 +162,23 @@ def pytest_agentgauge_repeats(given: Namespace) -> Mapping[str, Any] | None:
 def pytest_agentgauge_configure(draft: Draft) -> None:
     """The settings are read: check them, change them, or add what follows from them (``draft.facts``), which
     ``run.settings.of(ITS CLASS)`` gives then. What changes the results of cases belongs into ``draft.fingerprint``,
-    what a run that starts from this one must know into ``draft.stored``, and what a reader must know into
-    ``draft.described``. A UsageProblem that is raised refuses the run.
+    what a run that starts from this one must know into ``draft.stored``, what else run.json says into ``draft.about``,
+    and what a reader must know into ``draft.described``. A UsageProblem that is raised refuses the run.
 
         def pytest_agentgauge_configure(draft):
             draft.facts[Owner] = Owner(draft.file.path)
+    """
+
+
+@hookspec
+def pytest_agentgauge_choose(candidates: Candidates) -> None:
+    """The tests of a new run are selected, or an earlier plan is kept: take those out of ``candidates.kept`` that this
+    run does not have. Called in each process that collects, which all must choose alike. ``candidates``: ``cases``, in
+    the same order on every machine, ``settings``, ``is_planned``; ``files``, which the run folder gets.
+
+        def pytest_agentgauge_choose(candidates):
+            cases = enumerate(candidates.cases)
+            candidates.kept -= {place for place, case in cases if case and "slow" in case.row.tags}
     """
 
 
@@ -184,6 +199,27 @@ def pytest_agentgauge_progress(folder: Path) -> str:
 
         def pytest_agentgauge_progress(folder):
             return f"{waiting_in(folder)} requests are throttled"
+    """
+
+
+@hookspec
+def pytest_agentgauge_several(parent: Path, together: Mapping[str, str]) -> Beside | None:
+    """Several runs of one command are to start side by side, each in a process of its own: what a plugin does beside
+    them, in the process of their launcher, such as to stop all of them. ``parent``: the folder of their folders.
+    ``together``: options that they have together, as they were given, by their names.
+
+        def pytest_agentgauge_several(parent):
+            return Night(parent)
+    """
+
+
+@hookspec
+def pytest_agentgauge_merge(merging: Merging) -> None:
+    """Runs are to be merged into one: a UsageProblem that is raised refuses it. ``merging``: ``runs`` (folder →
+    run.json); ``about`` takes what run.json of the merged run says in place of the first one's.
+
+        def pytest_agentgauge_merge(merging):
+            merging.about["owners"] = [run.get("owner") for run in merging.runs.values()]
     """
 
 
@@ -242,10 +278,11 @@ async def pytest_agentgauge_tool_call(
 def pytest_agentgauge_tool_result(
     case: Case, name: str, arguments: Mapping[str, Any], result: tuple[ToolOutput, ...], event: Event
 ) -> None:
-    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. ``event``: as that of a reply.
+    """A tool has answered, or ``pytest_agentgauge_tool_call`` has. ``event``: as that of a reply. A refusal or a
+    failure is one of ``pytest_agentgauge_failed``.
 
-    def pytest_agentgauge_tool_result(name, result):
-        print(name, "gave", [output.type for output in result])
+        def pytest_agentgauge_tool_result(name, result):
+            print(name, "gave", [output.type for output in result])
     """
 
 
@@ -273,9 +310,20 @@ def pytest_agentgauge_case_finished(record: Record) -> None:
 
 
 @hookspec
+def pytest_agentgauge_empty(run: Run) -> str | None:
+    """No case is planned: a sentence where that is as it should be. Then the run is no failure, and the sentence is
+    shown.
+
+        def pytest_agentgauge_empty(run):
+            if run.settings.limit == 1:
+                return "this machine has nothing to do"
+    """
+
+
+@hookspec
 def pytest_agentgauge_check(run: Run) -> None:
     """The cases are planned, and nothing is started yet: what it raises refuses the run. ``run``: ``plan``,
-    ``settings``, ``folder``.
+    ``settings``, ``folder``; ``about`` takes what run.json should say more.
 
         def pytest_agentgauge_check(run):
             if len(run.plan) > 10_000:
@@ -305,6 +353,15 @@ def pytest_agentgauge_header(run: Run) -> Iterable[str]:
 
         def pytest_agentgauge_header(run):
             return [f"the results go to the dashboard of {run.settings.tested}"]
+    """
+
+
+@hookspec
+def pytest_agentgauge_late_header(run: Run) -> Iterable[str]:
+    """The first case has begun: lines for below the header that take time to compute. Not called without pytest.
+
+    def pytest_agentgauge_late_header(run):
+        return [f"the results will take about {len(run.plan) // 100} kB"]
     """
 
 

@@ -37,7 +37,7 @@ HEAVY = (
     # environments of their own
     "docs/test_site.py", "plugin/test_beside.py", "gta/test_frameworks.py", "plugins/agents/test_frameworks.py",
     # whole runs: several at a time, with faults, full disks, kills and crashes, of examples and checkouts
-    "plugins/batch/test_models.py", "plugins/batch/test_runs.py", "costs/test_bill.py",
+    "plugins/batch/test_models.py", "plugins/batch/test_runs.py", "plugins/budget/test_bill.py",
     "docs/test_example_benchmark.py",
     "plugins/agents/test_killed.py", "plugins/agents/test_run.py", "faults", "mmau/test_busy_machine.py",
     "packaging/test_examples.py", "packaging/test_made_up_package.py", "packaging/test_new_benchmark.py",
@@ -45,9 +45,9 @@ HEAVY = (
     "plugin/test_faults.py", "plugin/test_full_disk.py", "plugin/test_installed.py", "plugin/test_judges.py",
     "plugin/test_kills.py", "plugin/test_mmau.py", "plugin/test_only_looking.py", "plugin/test_outages.py",
     "plugin/test_own_outcomes.py", "plugin/test_progress.py", "plugin/test_same_result.py", "plugin/test_scoring.py",
-    "plugin/test_secrets.py", "plugin/test_services.py", "plugin/test_shards.py", "plugin/test_stopping.py",
-    "plugin/test_vision.py", "plugin/test_wild.py", "plugin/test_workflow.py", "reports/test_export_gold.py", "scaling",
-    "several", "short_form/test_short_task.py", "tools/test_faults.py", "wild/generate/test_command.py",
+    "plugin/test_secrets.py", "plugin/test_services.py", "plugin/test_stopping.py", "plugin/test_vision.py",
+    "plugin/test_wild.py", "plugin/test_workflow.py", "plugins/shards/test_runs.py", "reports/test_export_gold.py",
+    "scaling", "several", "short_form/test_short_task.py", "tools/test_faults.py", "wild/generate/test_command.py",
     # programs that run into the limits of the sandbox
     "mmau/test_contests_hostile.py", "sandbox/test_watcher.py",
 )  # fmt: skip

@@ -55,7 +55,8 @@ def sweep(argv: Sequence[str], tasks: Registry) -> int:
         print("\n".join(aligned(rows, left=(0, 1, 2))))
         return 0
     stored = replace(group, members=(*group.members, *earlier.values()), finished=known.finished)
-    return run_members(parent, group, REPORTS, tasks=tasks, stored=stored, budget=found.budget, root=Path.cwd())
+    together, root = found.together, Path.cwd()
+    return run_members(parent, group, REPORTS, tasks=tasks, stored=stored, together=together, root=root)
 
 
 def _state(parent: Path, name: str) -> str:

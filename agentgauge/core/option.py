@@ -55,6 +55,8 @@ class Option:
     to_shards: bool = False  # the pytest processes of ``agentgauge launch`` get the value
     to_models: bool = True  # so do the runs of several models; otherwise their launcher alone reads it
     divided: bool = False  # it is a total: each of these processes and runs gets a part
+    together: bool = False  # several runs have it together: their launcher reads it, and passes it on whole
+    keeps_run: bool = False  # beside it, the run folder stays after a run of a project's own tests alone
     excludes: Mapping[str, str] = field(default_factory=dict)  # key of an option, LAUNCH or SEVERAL → why
 
     @property

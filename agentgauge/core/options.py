@@ -107,13 +107,6 @@ class RunOptions:
         kind=int,
         usual="all",
     )
-    shard: Any = option(
-        "--shard=K/N",
-        "run the K-th of N parts of the selected tests; agentgauge merge puts the parts together",
-        owner="agentgauge.run.shards",
-        usual="all",
-        kept=RESUMED,
-    )
     slots: int = option(
         "--in-flight=N",
         "limit of concurrent cases, and of concurrent requests to a model, over all workers",
@@ -143,6 +136,7 @@ class RunOptions:
         kind=Path,
         usual="runs/<time>-<model>",
         to_models=False,
+        keeps_run=True,
     )
     resume: Path | None = option(
         "--resume=DIR",
@@ -150,6 +144,7 @@ class RunOptions:
         owner="agentgauge.run.run_folder",
         kind=Path,
         to_models=False,
+        keeps_run=True,
         excludes={
             "rescore": "one continues a run, the other scores it again",
             "run_dir": "a resumed run stays in its folder",
@@ -166,7 +161,6 @@ class RunOptions:
             "temperature": _NO_MODEL,
             "max_tokens": _NO_MODEL,
             "prompts": "a rescored run sends no prompts",
-            "shard": "a rescored run has the plan of the earlier one",
             LAUNCH: "a rescored run asks no model; give it to pytest",
             SEVERAL: "it scores one run; score each by itself",
         },
@@ -189,14 +183,6 @@ class RunOptions:
         usual="refuse",
         to_shards=True,
     )
-    budget: Any = option(
-        "--budget=AMOUNT",
-        "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min",
-        owner="agentgauge.run.costs",
-        reader="agentgauge.run.gates:parse_budget",
-        usual="none",
-        to_models=False,
-    )
     gates: Any = option(
         "--gate=EXPR",
         "fail the run unless the condition holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression"
@@ -206,6 +192,7 @@ class RunOptions:
         default=(),
         kept=RESUMED,
         stored="gates",
+        keeps_run=True,
     )
     scoring: str = option(
         "--scoring=parity|strict",
@@ -239,3 +226,5 @@ OPTIONS: Mapping[str, Option] = _options()
 """The options of every run by their names."""
 
 DIVIDED = [option for option in OPTIONS.values() if option.divided]
+
+TOGETHER = [option for option in OPTIONS.values() if option.together]

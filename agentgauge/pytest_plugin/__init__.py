@@ -180,7 +180,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             collection.keep_once(items)
             collection.keep_limited(items)
             collection.leave_out_pictures(items)
-            collection.keep_shard(items)
+            collection.keep_chosen(items)
     except pytest.UsageError as error:
         if (output := getattr(config, "workeroutput", None)) is not None:  # xdist drops the message
             output[REFUSED] = str(error)

@@ -19,14 +19,13 @@ from agentgauge.core.tracebacks import mistake_behind, sentence_of, with_mistake
 from agentgauge.pytest_plugin.fixtures import needs_tools, uses_us
 from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED
 from agentgauge.pytest_plugin.options import only_looks, registry_of
+from agentgauge.run.candidates import Candidates, choose
 from agentgauge.run.limit import limited
 from agentgauge.run.part import Place
+from agentgauge.run.partition import GROUPS, partition
 from agentgauge.run.planned import Planned
 from agentgauge.run.preflight import applicable
 from agentgauge.run.settings import Settings
-from agentgauge.run.shards.partition import GROUPS, partition
-from agentgauge.run.shards.shard import FILE as SHARD
-from agentgauge.run.shards.shard import kept, whole_plan
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 
@@ -56,7 +55,7 @@ class Collection:
         self._cases: dict[str, Sequence[Planned]] = {}  # by task
         self._markers: set[str] = set()  # keywords that are registered as markers
         self._is_planned = False  # by an earlier run, which is resumed or scored again
-        self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
+        self._files: Mapping[str, Any] = {}  # of plugins, for the run folder
         self._earlier: dict[CaseId, str] | None = None  # what an earlier run planned, once it was looked up
         self.notes: list[str] = []  # for the user, at the end of the run
         self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
@@ -140,15 +139,20 @@ class Collection:
             raise pytest.UsageError(f"{cannot_write(self.folder.path, error)}; then start again") from None
         _deselect(self.config, items, stay)
 
-    def keep_shard(self, items: list[pytest.Item]) -> None:
-        """With ``--shard``, keep its part of the selected tests."""
-        if (shard := self.settings.shard) is None:
+    def keep_chosen(self, items: list[pytest.Item]) -> None:
+        """Keep what plugins choose of the selected tests. Raises UsageError. The driver of a launch has done so for its
+        plan."""
+        if self.settings.assignment:
             return
-        if items and not self._is_planned:
-            self._whole = whole_plan(shard, [case_of(item) for item in items])
         order = sorted(range(len(items)), key=lambda place: items[place].nodeid)  # plugins may have shuffled them
-        cases = [case_of(items[place]) for place in order]
-        mine = {order[place] for place in kept(shard, cases, is_planned=self._is_planned)}
+        cases = [case_of(item) for item in items]
+        tasks = [*dict.fromkeys(case.task.name for case in cases if case)]
+        try:
+            chosen = choose(Candidates(self.settings, [cases[place] for place in order], tasks, self._is_planned))
+        except UsageProblem as problem:
+            raise pytest.UsageError(str(problem)) from None
+        self._files = chosen.files
+        mine = {order[position] for position in chosen.kept}
         _deselect(self.config, items, [place in mine for place in range(len(items))])
 
     def _is_outside(self, item: pytest.Item, earlier: Mapping[CaseId, str]) -> bool:
@@ -182,7 +186,7 @@ class Collection:
         """Write the plan: under xdist the controller collects nothing and reads it there."""
         planned = [(item, case_of(item)) for item in session.items]
         cases = {case.id: item.nodeid for item, case in planned if case}
-        if (cases or self._whole) and self.is_chosen and not only_looks(self.config) and self.worker.number == 0:
+        if (cases or self._files) and self.is_chosen and not only_looks(self.config) and self.worker.number == 0:
             self._write_plan(session, cases)
 
     def queue(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
@@ -287,8 +291,8 @@ class Collection:
             self.folder.create()
             if self.worker.dist == "loadgroup":
                 self.folder.write_json(GROUPS, list(self._groups(session.items).items()))
-            if self._whole:
-                self.folder.write_json(SHARD, self._whole)
+            for name, content in self._files.items():
+                self.folder.write_json(name, content)
             if cases and not (self.settings.resume and self.folder.has_plan):  # a resumed run keeps its whole plan
                 self.folder.write_plan(cases)
         except UsageProblem as problem:

@@ -26,11 +26,10 @@ from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_state import SELECTION, RunState
 from agentgauge.run.coordination.stopping import Interrupts, RunningFile, RunningWork
 from agentgauge.run.crashes import GUILTY, Suspects, store_crash, unended
+from agentgauge.run.partition import GROUPS, MODES
 from agentgauge.run.preflight import load_early, vision_lines
 from agentgauge.run.run import Run
 from agentgauge.run.run_services import stop_services
-from agentgauge.run.shards.partition import GROUPS, MODES
-from agentgauge.run.shards.shard import empty_shard
 
 if TYPE_CHECKING:
     from agentgauge.pytest_plugin.xdist import Scheduling
@@ -167,10 +166,10 @@ class Controller:
                 f"--dist {dist} would run {what} more than once; accepted are {', '.join(MODES)} (-n by itself means"
                 " load)"
             )
-        self.run.on_budget = self._budget_used_up
+        self.run.on_wait = self._report_waiting
         self.run.begin(self._connect if self.settings.launch else None)
 
-    def _budget_used_up(self, reason: str) -> None:
+    def _report_waiting(self) -> None:
         """Called in another thread."""
         time.sleep(REPORT_SECONDS)
         self.reporting.report_waiting()
@@ -260,7 +259,7 @@ class Controller:
 
     def _end(self, session: pytest.Session, exitstatus: int) -> None:
         try:
-            self.run.end_budget()
+            self.run.until_cases_end.close()
             if self.state.progress:
                 self.state.progress.finish()
             if terminal := self.config.pluginmanager.get_plugin("terminalreporter"):
@@ -275,8 +274,8 @@ class Controller:
                 session.exitstatus = self._sum_up(exitstatus)
             elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
                 self.run.held += vision_lines(self.settings)
-                if note := empty_shard(self.folder, self.settings.shard):
-                    self.run.held.append(note)
+                if notes := self.run.why_empty():
+                    self.run.held += notes
                     session.exitstatus = pytest.ExitCode.OK
         except MemoryError:
             why = "too little memory to sum up the run: free some, or raise the limit (ulimit -v)"

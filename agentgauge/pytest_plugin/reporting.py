@@ -20,7 +20,6 @@ from agentgauge.pytest_plugin.options import worker_count_notice
 from agentgauge.pytest_plugin.own_tests import KEPT
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, StopFile, running_work
-from agentgauge.run.costs.estimate import cost_lines
 from agentgauge.run.progress import STATUSES, Progress, Write
 from agentgauge.run.run_folder import header
 
@@ -67,7 +66,7 @@ class Reporting:
     def __init__(self, state: RunState) -> None:
         self.state = state
         self.config = state.config
-        self._late_header: Iterator[str] | None = None
+        self._late_header_is_due = False
         self._counted = 0  # benchmark cases whose outcome pytest has shown
 
     def pytest_report_header(self) -> str | None:
@@ -89,7 +88,7 @@ class Reporting:
             self._write_titled(terminal, iter(lines))
         if death := state.run.earlier_death:
             self._write_titled(terminal, iter([death]))
-        self._late_header = cost_lines(state.run.settings, state.run.plan) if state.run.benchmark_cases else None
+        self._late_header_is_due = True
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         write, screen = self._screen(terminal) if state.run.benchmark_cases else (None, None)
         self._show_progress(write, screen, live=terminal.isatty and not verbose)
@@ -139,10 +138,11 @@ class Reporting:
     @pytest.hookimpl(tryfirst=True)  # before pytest begins the case's line
     def pytest_runtest_logstart(self) -> None:
         """Show header lines that take time to compute. The first case has begun, so they delay no request."""
-        if lines := self._late_header:
-            self._late_header = None
-            self._make_room()
-            self._write_titled(self._plugin("terminalreporter"), lines)
+        if self._late_header_is_due:
+            self._late_header_is_due = False
+            for lines in self.state.run.hooks.collect("pytest_agentgauge_late_header", run=self.state.run):
+                self._make_room()
+                self._write_titled(self._plugin("terminalreporter"), iter(lines))
 
     def _make_room(self) -> None:
         if self.state.progress:

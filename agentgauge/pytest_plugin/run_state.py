@@ -14,6 +14,7 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import cannot_write
 from agentgauge.core.option import destination
+from agentgauge.core.options import OPTIONS
 from agentgauge.pytest_plugin.options import given
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.progress import Progress
@@ -26,11 +27,10 @@ SELECTION = pytest.StashKey[dict[str, Any]]()
 
 
 def is_asked_for(option: Namespace, settings: Settings) -> bool:
-    """Whether the run folder stays after a run of a project's own tests alone. It does where it is named, where other
-    runs read it, and where the run may be continued. ``option``: our options."""
-    members = settings.shard or settings.shared or settings.assignment
-    needs = settings.resume or settings.budget or settings.gates
-    return bool(option.run_dir or needs or members or settings.file.keeps_own_tests)
+    """Whether the run folder stays after a run of a project's own tests alone: where an option names or needs it, and
+    where other runs read it. ``option``: our options."""
+    needed = any(getattr(option, each.key) for each in OPTIONS.values() if each.keeps_run)
+    return bool(needed or settings.shared or settings.assignment or settings.file.keeps_own_tests)
 
 
 def continue_selection(config: pytest.Config) -> None:

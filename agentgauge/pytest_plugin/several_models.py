@@ -9,12 +9,13 @@ import os
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.option import destination, prefixed
-from agentgauge.core.options import OPTIONS
+from agentgauge.core.options import OPTIONS, TOGETHER
 from agentgauge.pytest_plugin.options import registry_of
 from agentgauge.run.launch_settings import LAUNCH
 from agentgauge.run.several.command_line import CommandLine, read_command_line, with_options
@@ -60,8 +61,9 @@ def run_several_models(config: pytest.Config) -> int | None:
         group = stored = RunGroup(members, totals({option.key: ours[name] for name, option in OPTIONS.items()}))
     # a run that has ended has not been held against a gate that is given now
     again = stored is None and any(word.startswith(("--gate", prefixed("--gate"))) for word in line.words)
-    tasks, budget = registry_of(config), ours["--budget"]
-    return run_members(parent, group, REPORTS, tasks=tasks, stored=stored, budget=budget, root=root, again=again)
+    together = {option.name: ours[option.name] for option in TOGETHER if ours[option.name]}
+    more: dict[str, Any] = {"tasks": registry_of(config), "stored": stored, "together": together}
+    return run_members(parent, group, REPORTS, root=root, again=again, **more)
 
 
 def _resumed(parent: Path, line: CommandLine) -> RunGroup:

@@ -16,7 +16,7 @@ from xdist.report import report_collection_diff
 from xdist.scheduler import LoadScheduling
 from xdist.workermanage import WorkerController
 
-from agentgauge.run.shards.partition import partition
+from agentgauge.run.partition import partition
 
 FIRST = 4
 """Cases that are sent to each worker before the rest is sent to any."""

@@ -36,8 +36,11 @@ ANNOUNCING = tuple(
         "options",
         "repeats",
         "configure",
+        "choose",
         "process",
         "progress",
+        "several",
+        "merge",
     )
 )
 """Hooks of installed packages alone, which every process calls."""

@@ -101,8 +101,6 @@ class Shared:
     launcher: int  # its process id
     services: int  # descriptor of the socket at which it is asked for services; see ``run.several.shared_services``
     rates: str  # file of the rates of all models
-    budget: str | None  # of all runs together
-    reserve: str  # file of that budget's reserve
     token: str = field(repr=False)  # of the tool servers that the launcher starts
     run: int = 0  # process id of the run, once it is known; its workers get it, too
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentgauge.core.chat import CaseKey, ChatModel
     from agentgauge.core.task import Task
     from agentgauge.core.tools import ToolBox
+    from agentgauge.core.types import Usage
     from agentgauge.model.spec import ModelSpec
 
 
@@ -104,6 +105,20 @@ class Part:
     def is_ready(self, case: Planned) -> bool:
         """Whether a case can be started; otherwise other cases start before it."""
         return True
+
+    def take(self, case: Planned) -> bool:
+        """Whether a case that could be started now starts, with what it takes of something that is short, such as a
+        budget; otherwise no other case starts before it. Asked again soon, also where another part has held it up."""
+        return True
+
+    def started(self, case: Planned) -> None:
+        """A case starts."""
+
+    def replied(self, case: CaseKey) -> None:
+        """The tested model has answered a request of a case."""
+
+    def ended(self, case: Planned, used: Usage) -> None:
+        """A case has ended, and its record can be read. ``used``: by this attempt to run it."""
 
     def note(self) -> None:
         """Called a few times a second while cases run: note what the progress line is to show

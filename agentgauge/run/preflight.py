@@ -22,7 +22,6 @@ from agentgauge.core.task_options import SAME
 from agentgauge.core.tools import united, without_devices
 from agentgauge.core.types import Score, Scoring
 from agentgauge.model.spec import ModelSpec
-from agentgauge.run.costs.estimate import asked_models, check_dollars
 from agentgauge.run.planned import Planned
 from agentgauge.run.scoring import broken_score
 from agentgauge.run.settings import Settings, runs_here
@@ -241,7 +240,7 @@ def reported_names(run: Path) -> dict[str, str]:
         return {}
 
 
-# -- Checks before the first request: the tasks' options, prices, the real tools, and where programs run.
+# -- Checks before the first request: the tasks' options, the real tools, and where programs run.
 
 
 class Checked(NamedTuple):
@@ -285,7 +284,6 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     """
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: settings.tasks[name] for name in sorted({task for task, _ in planned})}
-    check_dollars(settings.budget, asked_models(settings, chosen), shared=settings.shared is not None)
     here = [task for task in chosen.values() if runs_here(settings, task)]
     runs_code = any(task.runs_code for task in here)
     serves_tools = settings.tool_server is None and any(task.tools for task in here)

@@ -27,11 +27,11 @@ from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.outage import outage_notes, outages
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.replies.stages import remove_stages
+from agentgauge.run.candidates import Candidates, choose
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.stopping import RUNNING, StopFile
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
-from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
 from agentgauge.run.hooks import Failures, Hooks, hooks_of
 from agentgauge.run.limit import limited
@@ -42,8 +42,6 @@ from agentgauge.run.run_services import start_services, stop_services
 from agentgauge.run.runner import Result, Runner
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, read_settings
-from agentgauge.run.shards.shard import FILE as SHARD
-from agentgauge.run.shards.shard import empty_shard, kept, whole_plan
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.folder_lock import FolderLock
@@ -110,6 +108,7 @@ class Run:
         self.stop_reason: str | None = None
         self.service_problem = ""  # why a service did not start, or is gone for good
         self.earlier_death = ""  # of a resumed run: a sentence about cases that were running when a process died
+        self.about = dict(settings.about)  # what run.json says more; plugins add to it before it is written
         self.gates: list[dict[str, str | None]] = []
         self.held: list[str] = []  # no problems: gates that hold, and what each would have found
         self.problems: list[str] = []
@@ -118,10 +117,9 @@ class Run:
         self.outlines: Mapping[CaseId, CaseOutline] = {}  # of all cases, while the run is summed up
         self.why_missing = ""  # why planned cases were not attempted, once the run has ended
         self._selection: Mapping[str, Any] = {}
-        self.on_budget: Callable[[str], None] = lambda reason: None
-        """Called in another thread, when the budget has stopped the run."""
+        self.on_wait: Callable[[], None] = lambda: None
+        """Called in any thread, when the run has been stopped and what endpoints work on is awaited."""
         self._revisions: Revisions | None = None
-        self._budget: BudgetWatch | None = None
         self._open = ExitStack()
         self.until_cases_end = ExitStack()
         """What goes on beside the cases: it is closed when they have ended. Any thread may close it."""
@@ -249,15 +247,19 @@ class Run:
         self._has_begun = True
 
     def _end_empty(self) -> None:
-        """Raises UsageProblem, unless other shards have the cases."""
-        if note := empty_shard(self.files, self.settings.shard):
-            self.notes.append(note)
+        """Raises UsageProblem, unless a plugin says why there is none."""
+        if notes := self.why_empty():
+            self.notes += notes
             self.summary_json = {"tasks": {}}
             return
         names = ", ".join(self._selected)
         planned_none = self.settings.rescore or self.settings.resume
         why = f"the earlier run planned none of {names}" if planned_none else f"the data of {names} has no sample"
         raise UsageProblem(f"there is no case to run: {'; '.join(vision_lines(self.settings)) or why}")
+
+    def why_empty(self) -> list[str]:
+        """Why it is as it should be that no case is planned, a sentence each; none where nobody says so."""
+        return list(self.hooks.collect("pytest_agentgauge_empty", run=self))
 
     def _ended(self) -> None:
         try:
@@ -286,11 +288,10 @@ class Run:
         if before is not None:
             return [case for case in found if case.id in before]
         found = [case for case, stays in zip(found, applicable(self.settings, found), strict=True) if stays]
-        if shard := self.settings.shard:
-            self.files.write_json(SHARD, whole_plan(shard, found))
-            mine = kept(shard, found, is_planned=False)
-            found = [case for place, case in enumerate(found) if place in mine]
-        return found
+        candidates = choose(Candidates(self.settings, found, [*dict.fromkeys(case.task.name for case in found)]))
+        for name, content in candidates.files.items():
+            self.files.write_json(name, content)
+        return [case for place, case in enumerate(found) if place in candidates.kept]
 
     # -- step by step
 
@@ -314,7 +315,7 @@ class Run:
             if self.settings.resume:
                 self.earlier_death = note_earlier_death(self.settings)
             else:
-                self.files.write_json("run.json", run_json(self.settings, selection))
+                self.files.write_json("run.json", run_json(self.settings, selection, **self.about))
         except OSError as error:
             raise UsageProblem(f"the run folder {self.folder}: {refusal(error)}") from None
 
@@ -339,8 +340,6 @@ class Run:
         self.services = start_services(settings, folder, tasks, self.service_failed)
         self.describe(finished=None)
         self.hooks.call("pytest_agentgauge_begin", run=self)
-        if settings.budget and not settings.shared:  # the launcher watches a budget of several runs
-            self._budget = BudgetWatch(settings.budget, folder, self._budget_used_up)
         if self.service_problem:
             raise UsageProblem(self.service_problem)
         folder.reserve()
@@ -351,6 +350,8 @@ class Run:
         call it."""
         self.stop_reason = reason
         self.stop_workers(reason, awaits=awaits)
+        if awaits:
+            self.on_wait()
 
     def stop_workers(self, reason: str, *, awaits: bool = False) -> None:
         """As ``stop``, for a reason that is no result of the run."""
@@ -400,25 +401,15 @@ class Run:
             finished=finished,
             revisions=self._revisions.known(wait=finished is not None),
             **({"reported": _reported(self.summary_json)} if self.summary_json else {}),
+            **self.about,
         )
         self.files.write_json("run.json", about)
 
-    def end_budget(self) -> None:
-        """Look no more at what the run uses."""
-        self.until_cases_end.close()
-        if self._budget:
-            self._budget.stop()
-            self._budget = None
-
     def close(self) -> None:
         """End the services, and release the folder."""
-        self.end_budget()
+        self.until_cases_end.close()
         stop_services(self.services)
         self._open.close()
-
-    def _budget_used_up(self, reason: str) -> None:
-        self.stop(reason, awaits=True)
-        self.on_budget(reason)
 
     def service_failed(self, problem: UsageProblem) -> None:
         """Stop the run. Called in another thread, while cases may be running that do not need the service."""

@@ -32,7 +32,6 @@ from agentgauge.model.unread_variables import unread_variables
 from agentgauge.run.option_values import fingerprinted_values
 from agentgauge.run.preflight import not_applicable, stored_vision, vision_lines
 from agentgauge.run.settings import Settings, config_fingerprint, moved, stored_settings
-from agentgauge.run.shards.shard import read_whole_plan
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
 from agentgauge.store.folder_lock import FolderLock
@@ -199,9 +198,7 @@ def _role_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
 
 
 def _plan_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
-    """What part of a plan the run has, and what it takes from an earlier one."""
-    if whole := read_whole_plan(RunFolder(settings.run_dir), settings.shard):
-        yield f"{settings.shard}: {len(plan):,} of {whole['planned']:,} cases"
+    """What the run takes from an earlier one."""
     if settings.resume:
         lines = RunFolder(settings.run_dir).lines()
         finished = [case for case in plan if case in lines and lines[case].finished]
@@ -275,7 +272,7 @@ def run_json(
     ``plan``: empty before it is known. ``more``: ``tools``, the identity of each; ``sandbox``, the protections for code
     that a model wrote; ``reported``, what endpoints call their models; ``gates``, the problem of each, None for a gate
     that holds; ``started`` and ``finished``, seconds since the epoch; ``revisions``, the commits of AgentGauge and of
-    the user's project.
+    the user's project; and what plugins add.
     """
     earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
     tasks = sorted({task for task, _, _ in plan})
@@ -295,7 +292,6 @@ def run_json(
         "data": used_data(settings.tasks, settings.roots, settings.official, tasks),
         "configs": {name: config_fingerprint(settings, settings.tasks[name]) for name in tasks},
         "planned": len(plan),
-        "shard": read_whole_plan(RunFolder(settings.run_dir), settings.shard),
         "sandbox": (),
         "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
         "gates": [],

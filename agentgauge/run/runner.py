@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentgauge.core.case import Case, CaseSettings
+from agentgauge.core.chat import CaseKey
 from agentgauge.core.errors import Fault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, cannot_write
 from agentgauge.core.types import Json, Record, Usage
@@ -30,8 +31,6 @@ from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, RunningFile, RunningWork, StopFile
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.coordination.waiting_requests import FORM, OLD
-from agentgauge.run.costs.estimate import open_reserve
-from agentgauge.run.costs.first_replies import FirstReplies
 from agentgauge.run.crashes import RunningCases, Suspects
 from agentgauge.run.hooks import Hooks, ask_installed
 from agentgauge.run.part import MAIN, Part, Place, Process
@@ -57,8 +56,7 @@ AT_ONCE = 4
 """Cases that are started before the loop sends what the cases before them have written."""
 
 RECHECK_SECONDS = 0.05
-"""Seconds between two checks for slots that other workers have given up, and for budget that they have left, while no
-case ends here."""
+"""Seconds between two checks for what other workers have given up, such as slots, while no case ends here."""
 
 WATCH_SECONDS = 0.25
 """Seconds between two notes of what is waited for."""
@@ -120,11 +118,8 @@ class Runner:
         self._clients = Clients(process, min(self._pool.own, self._most), self._parts)
         self._waiting_requests = Numbers(self.folder.path / WAITING, FORM, place.number)
         self._running_file = RunningFile(self.folder.path, place.number)
-        self._reserve = open_reserve(settings, place.number, tasks)
-        hosted = settings.spec is not None and not settings.spec.embedded
-        self._first_replies = FirstReplies(settings.attempts, active=hosted and not settings.patient)
-        self._clients.on_reply = lambda case: self._first_replies.replied(case.task, case.sample)
-        self._clients.on_rest = self._first_replies.on_change = self._recheck
+        self._clients.on_reply = self._replied
+        self._clients.on_rest = self._recheck
         self._stages = Stages(self.folder)
         self._solver = Solver(
             settings=CaseSettings(
@@ -257,7 +252,7 @@ class Runner:
 
     def _fill(self) -> None:
         self._update_slots()
-        started, held = 0, False  # held: the budget may not cover another case
+        started, held = 0, False  # held: a part holds the next case up
         while self._queue and self._used < self._slots:
             if started == AT_ONCE:  # each reads its sample and writes its request before the first of them is sent
                 self._fill_is_scheduled = True
@@ -266,7 +261,7 @@ class Runner:
             case = self._queue.popleft()
             if not self._is_ready(case):
                 self._unready.append(case)
-            elif self._is_covered(case):
+            elif self._takes(case):
                 task = self._loop.create_task(self._run(case))
                 self._running.add(task)
                 task.add_done_callback(self._ended)
@@ -302,19 +297,23 @@ class Runner:
 
     def _is_ready(self, case: Planned) -> bool:
         """Whether a case can be started; otherwise other cases start before it."""
-        ready = self._clients.ready(case.task) and self._first_replies.allow(case)
-        return ready and all(part.is_ready(case) for part in self._parts)
+        return self._clients.ready(case.task) and all(part.is_ready(case) for part in self._parts)
 
-    def _is_covered(self, case: Planned) -> bool:
-        """Whether the budget covers a case that is to be started now; its cost is reserved then."""
+    def _takes(self, case: Planned) -> bool:
+        """Whether a case that is to be started now starts: see ``Part.take``."""
         try:
-            if self._reserve and not self._reserve.take(case.task.name):
+            if not all(part.take(case) for part in self._parts):
                 return False
         except BaseException:
             self._queue.appendleft(case)  # it ends with the others that wait
             raise
-        self._first_replies.started(case)
+        for part in self._parts:
+            part.started(case)
         return True
+
+    def _replied(self, case: CaseKey) -> None:
+        for part in self._parts:
+            part.replied(case)
 
     def _update_slots(self) -> None:
         waiting = self._has_waiting
@@ -371,9 +370,9 @@ class Runner:
         result = record if record.status == "missing" and record.transcript is None else self._store(record)
         self._noted.end(case.id)
         before = self._solver.carried.pop(case.id, Usage())
-        if self._reserve:  # once the record can be read: see BudgetWatch
-            self._reserve.give_back(case.task.name, record.transcript.usage - before if record.transcript else Usage())
-        self._first_replies.replied(case.task.name, case.row.id)
+        used = record.transcript.usage - before if record.transcript else Usage()
+        for part in self._parts:
+            part.ended(case, used)
         if isinstance(result, Line):
             with suppress(asyncio.CancelledError):  # the run ends meanwhile; what is stored stands
                 await self._tell_finished(record)

@@ -32,11 +32,10 @@ from agentgauge.data.find import data_folder, find_data, find_used_data
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS
-from agentgauge.run.gates import Budget, Gate, Regression, parse_budget, parse_gate
+from agentgauge.run.gates import Gate, Regression, parse_gate
 from agentgauge.run.hooks import ask_installed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.option_values import fingerprinted_values, read_values, refuse_together, stored_values
-from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import file_name, new_folder
 
@@ -66,9 +65,7 @@ class Settings(RunOptions):
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
-    shard: Shard | None  # None: the whole plan
     tool_server: str | None = field(repr=False)  # with its login, if it has one
-    budget: Budget | None
     gates: tuple[Gate, ...]
     scoring: Scoring
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
@@ -88,6 +85,7 @@ class Settings(RunOptions):
     stored: Mapping[str, Any]  # what plugins add to the settings that the run stores
     fingerprint: Mapping[str, Any]  # and to the fingerprints of its cases
     described: Mapping[str, Any]  # and to its description in summary.json
+    about: Mapping[str, Any]  # and to run.json
 
     def of(self, kind: type[Kind]) -> Kind:
         """What a plugin has of this class: its options, or what it has added in ``pytest_agentgauge_configure``."""
@@ -113,6 +111,7 @@ class Draft:
         str, Any
     ]  # of all options, by their attributes: the given one, that of the earlier run, or the default
     earlier: Mapping[str, Any]  # the settings that the run has stored from which this one starts
+    earlier_run: Mapping[str, Any]  # run.json of the run that is resumed or scored again; empty for another
     file: FileConfig
     tasks: Registry  # configured
     run_dir: Path
@@ -127,6 +126,7 @@ class Draft:
     stored: dict[str, Any] = field(default_factory=dict)
     fingerprint: dict[str, Any] = field(default_factory=dict)
     described: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 def moved(settings: Settings, run_dir: Path) -> Settings:
@@ -186,7 +186,7 @@ def read_settings(
     facts: dict[type, Any] = {}
     for kind in OF_PLUGINS:
         facts[kind] = kind(**{each.attribute: values[each.attribute] for each in options_of(kind).values()})
-    draft = Draft(option, values, earlier, file, tasks, run_dir, named, facts, spec, roles, values["slots"])
+    draft = Draft(option, values, earlier, about, file, tasks, run_dir, named, facts, spec, roles, values["slots"])
     ask_installed("pytest_agentgauge_configure", draft=draft)
     sandbox.hide(list(named))
     gates = tuple(parse_gate(text, tasks) for text in values["gates"])
@@ -198,13 +198,10 @@ def read_settings(
     values |= {
         "model": model,
         "model_url": model.url,
-        "shard": chosen_shard(option, about),
         "run_dir": run_dir,
         "prompts": values["prompts"] or file.prompts,
         "gates": gates,
     }
-    if shared:
-        values["budget"] = parse_budget(shared.budget) if shared.budget else None
     return Settings(
         **{each.attribute: values[each.attribute] for each in options_of(RunOptions).values()},
         spec=draft.spec,
@@ -230,6 +227,7 @@ def read_settings(
         stored=draft.stored,
         fingerprint=draft.fingerprint,
         described=draft.described,
+        about=draft.about,
     )
 
 

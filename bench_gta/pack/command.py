@@ -13,7 +13,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.tools import by_state
 from agentgauge.core.types import Json
-from agentgauge.run.gates import parse_budget
+from agentgauge.model.budget import parse_budget
 from agentgauge.run.programs.process import ProgramSettings
 from agentgauge.sandbox import ended_from_outside, scratch_folder
 from bench_gta.pack.create import (

@@ -34,7 +34,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import remove_tree, write_whole
 from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
 from agentgauge.core.types import Json, Usage
-from agentgauge.run.gates import Budget
+from agentgauge.model.budget import Budget
 from agentgauge.run.programs.command import Command
 from agentgauge.run.programs.command import read_command as resolved
 from agentgauge.run.programs.process import (

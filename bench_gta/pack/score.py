@@ -18,8 +18,8 @@ from pathlib import Path
 from agentgauge.core.config import Config, ModelTable, load_config
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import RUN_TOKEN, Json, Usage
+from agentgauge.model.budget import Budget, parse_budget
 from agentgauge.model.presets import resolve
-from agentgauge.run.gates import Budget, parse_budget
 from agentgauge.sandbox import scratch_folder
 from bench_gta.pack.format import (
     Pack,

@@ -18,10 +18,9 @@ from agentgauge.core.features import features
 from agentgauge.core.files import write_whole
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.types import Usage
+from agentgauge.model.budget import check_dollars, parse_budget
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
-from agentgauge.run.costs.estimate import check_dollars
-from agentgauge.run.gates import parse_budget
 from bench_wild.check import TASKS as SESSION
 from bench_wild.generate.folder import GeneratorSettings, Ledger, alone, open_folder, write_outputs, writing
 from bench_wild.generate.play import ModelRole

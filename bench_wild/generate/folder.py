@@ -20,8 +20,8 @@ from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.files import advice, append_whole, encoded, write_whole
 from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json
+from agentgauge.model.budget import Budget
 from agentgauge.model.spec import ModelSpec
-from agentgauge.run.gates import Budget
 from bench_wild.generate.play import KeptRequest, ModelRole
 from bench_wild.generate.texts import Tasks, Texts, Tools, digest_of, name_of
 from bench_wild.generate.transcript import DIALOGUES, TYPES, GeneratedDialogue, Language, kept_messages

@@ -20,7 +20,8 @@ from agentgauge.core.text import digest
 from agentgauge.core.tools import not_ready, united, without_devices
 from agentgauge.data.find import find_data, find_used_data
 from agentgauge.replies.stages import Stages
-from agentgauge.run.shards.together import check_together
+from agentgauge.run.hooks import ask_installed
+from agentgauge.run.merging import Merging
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId, CaseOutline
@@ -60,22 +61,30 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None, *, tasks: Re
 
     A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: the
     folder of the data set, if it has moved since the first shard. ``tasks``: all that are known. Raises UsageProblem,
-    with the difference, for runs that differ in settings, and where a shard of a plan (``--shard``) is missing.
+    with the difference, for runs that differ in settings, and what plugins raise, such as where a shard is missing.
     """
     with ExitStack() as stack:
         for path in dict.fromkeys(path.resolve() for path in runs):
             stack.enter_context(FolderLock(path, shared=True))
-        check_together(runs)
+        merging = Merging({path: RunFolder(path).read_json("run.json") for path in runs})
+        ask_installed("pytest_agentgauge_merge", merging=merging)
+        if len(runs) < 2 and not merging.whole:
+            raise UsageProblem(f"merge needs two runs or more and got {len(runs)}; name the folders of the shards")
         shards = [ShardFolder(path) for path in runs]
         try:
             hold = stack.enter_context(FolderLock(out))
         except OSError as error:
             raise UsageProblem(f"{out} cannot be made ({error.strerror}); name another folder") from None
-        return _merge(shards, RunFolder(out), hold, data, tasks)
+        return _merge(shards, RunFolder(out), hold, data, tasks, merging)
 
 
 def _merge(
-    shards: Sequence[ShardFolder], target: RunFolder, hold: FolderLock, data: str | None, tasks: Registry
+    shards: Sequence[ShardFolder],
+    target: RunFolder,
+    hold: FolderLock,
+    data: str | None,
+    tasks: Registry,
+    merging: Merging,
 ) -> dict[str, Any]:
     for other in shards[1:]:
         if found := next(_differences(shards[0], other, tasks), None):
@@ -90,17 +99,18 @@ def _merge(
     tasks = tasks.configured(settings["options"])
     united = {**shards[0].about, "data": _data(shards)}
     roots, _ = find_data(tasks, data, Path.cwd()) if data else find_used_data(tasks, united, Path.cwd())
-    about = _about(shards, tasks)
+    order = merging.whole or _tasks(shards)
+    about = _about(shards, tasks, order)
     indices = _indices(shards, about["data"], roots, tasks)
     for name, index in indices.items():
         if _has_planned_samples(tasks[name]):
             about["data"][name] = {**about["data"][name], "samples": len(index.rows)}
-    plan = _plan(shards, indices)
+    plan = _plan(shards, indices, order)
     outlines = [shard.folder.own_outlines() for shard in shards]
     target.create()
     _copy(shards, outlines, target, plan)
     target.write_plan(plan)
-    target.write_json("run.json", _run_json(shards, len(plan)))
+    target.write_json("run.json", _run_json(shards, len(plan)) | merging.about)
     similarity = {name: part["similarity"] for shard in shards for name, part in shard.summary["tasks"].items()}
     return sum_up(
         target,
@@ -139,10 +149,9 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else text[:200] + "..."
 
 
-def _about(shards: Sequence[ShardFolder], known: Registry) -> dict[str, Any]:
+def _about(shards: Sequence[ShardFolder], known: Registry, tasks: Sequence[str]) -> dict[str, Any]:
     """The ``run`` of the summary: what every shard says, and the union of what is listed by task and by tool."""
     about = dict(shards[0].summary["run"])
-    tasks = _tasks(shards)
     options = [option.name for task in tasks for option in known[task].options]
     for key, names in (("data", tasks), ("prompts", tasks), ("options", options)):
         united = {name: value for shard in shards for name, value in shard.summary["run"][key].items()}
@@ -166,10 +175,7 @@ def _tools(shards: Sequence[ShardFolder]) -> dict[str, Any]:
 
 
 def _tasks(shards: Sequence[ShardFolder]) -> list[str]:
-    """The tasks in the order that one run would have had. With ``--shard`` each knows it; otherwise each has its own in
-    that order, which may leave it open."""
-    if whole := shards[0].about.get("shard"):
-        return list(whole["tasks"])
+    """The tasks in the order that one run would have had: each has its own in that order, which may leave it open."""
     orders = [list(dict.fromkeys(task for task, _, _ in shard.plan)) for shard in shards]
     before: TopologicalSorter[str] = TopologicalSorter()
     for order in orders:
@@ -212,9 +218,9 @@ def _indices(
     return indices
 
 
-def _plan(shards: Sequence[ShardFolder], indices: Mapping[str, Index]) -> dict[CaseId, str]:
+def _plan(shards: Sequence[ShardFolder], indices: Mapping[str, Index], order: Sequence[str]) -> dict[CaseId, str]:
     """All planned cases with their node ids: by task, then by place in the data set, then by attempt."""
-    tasks = {name: number for number, name in enumerate(_tasks(shards))}
+    tasks = {name: number for number, name in enumerate(order)}
     places = {name: {row.id: row.position for row in index.rows} for name, index in indices.items()}
     united = {case: node for shard in shards for case, node in shard.plan.items()}
 
@@ -289,7 +295,6 @@ def _run_json(shards: Sequence[ShardFolder], planned: int) -> dict[str, Any]:
         },
         "data": _data(shards),
         "selection": {},
-        "shard": None,
         "rescore": None,  # the files are here now
         "configs": dict(sorted((name, config) for shard in shards for name, config in shard.about["configs"].items())),
         "planned": planned,

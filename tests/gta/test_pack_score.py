@@ -17,7 +17,7 @@ import pytest
 from agentgauge.core.config import Config
 from agentgauge.core.errors import DataProblem, ModelFault, UsageProblem
 from agentgauge.core.types import Usage
-from agentgauge.run.gates import parse_budget
+from agentgauge.model.budget import parse_budget
 from bench_gta.pack.format import Pack, PackTask, SetIdentity, read_pack, write_pack
 from bench_gta.pack.results import ScoringSettings, StoredResults, summary, summary_block
 from bench_gta.pack.score import (

@@ -123,6 +123,7 @@ def test_what_the_cluster_cannot_do_is_said_before_the_first_request(launcher, n
     assert not endpoint.requests
 
 
+@pytest.mark.uses("budget")
 def test_a_budget_stops_the_shards(launcher, endpoint):
     endpoint.choose = slow(0.5)
     result = launcher.run(*launcher.asked, "--run-dir=run", "--in-flight=1", "--budget=1tok")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentgauge.core.types import Usage
-from agentgauge.run.gates import Budget
+from agentgauge.model.budget import Budget
 
 WORKS = "endpoint-works"
 """The file in the folder of the run's process that says so."""

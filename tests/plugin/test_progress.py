@@ -220,7 +220,7 @@ def test_nothing_is_written_below_the_last_line(tmp_path):
 
 UNREADABLE = """
 import pathlib
-from agentgauge.run.costs.watch import BudgetWatch
+from agentgauge.plugins.budget.watch import BudgetWatch
 from agentgauge.run.progress import Progress
 
 def fail(self):
@@ -235,6 +235,7 @@ Progress.finish, BudgetWatch.stop = fail, stop
 """
 
 
+@pytest.mark.uses("budget")
 def test_records_that_cannot_be_read_at_the_end_are_reported(project, model):
     """The budget's watch, which writes to the screen, too, has ended by then."""
     conftest = project.path / "conftest.py"

@@ -141,6 +141,7 @@ def test_attempts_are_cases_with_seeds_of_their_own_and_averaged_by_sample(proje
 
 
 @WORKERS
+@pytest.mark.uses("budget")
 def test_a_budget_stops_the_run_gracefully(tmp_path, endpoint, workers):
     project = Project.make(tmp_path / "long", samples=30)
     endpoint.choose = slow(0.2)

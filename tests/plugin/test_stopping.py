@@ -66,6 +66,7 @@ def run(folder: Path, *options: str, code: str = ONE_BY_ONE, cases: int = 12) ->
 
 @WORKERS
 @pytest.mark.parametrize("code", [ONE_BY_ONE, AT_ONCE, SWALLOWS], ids=["one by one", "at once", "swallows"])
+@pytest.mark.uses("budget")
 def test_paid_answers_are_awaited_and_counted_and_no_further_request_is_sent(tmp_path, workers, code):
     sent = 4
     with FaultServer(choose=after_the_stop(tmp_path, sent, 1.5)) as server:
@@ -91,6 +92,7 @@ def test_paid_answers_are_awaited_and_counted_and_no_further_request_is_sent(tmp
 
 
 @WORKERS
+@pytest.mark.uses("budget")
 def test_a_case_that_needs_no_further_request_is_scored(tmp_path, workers):
     with FaultServer(choose=after_the_stop(tmp_path, 4)) as server:
         model = ("--model=m", f"--model-url={server.url}")
@@ -100,6 +102,7 @@ def test_a_case_that_needs_no_further_request_is_scored(tmp_path, workers):
     assert (task["passed"], task["missing"], result.status) == (4, 8, 1), result.output
 
 
+@pytest.mark.uses("budget")
 def test_tokens_that_are_not_counted_use_up_a_budget(tmp_path):
     with FaultServer() as server:
         server.choose = lambda seen: without_usage
@@ -116,6 +119,7 @@ def without_usage(connection, seen, stopped):
     return data({**completion("yes"), "usage": None})(connection, seen, stopped)
 
 
+@pytest.mark.uses("budget")
 def test_requests_that_only_wait_are_not_sent(tmp_path):
     """They would wait for half a minute, and none has been answered."""
 
@@ -132,6 +136,7 @@ def test_requests_that_only_wait_are_not_sent(tmp_path):
     assert "50.0" not in result.output
 
 
+@pytest.mark.uses("budget")
 def test_a_resumed_run_begins_a_new_budget(tmp_path):
     """What unfinished cases have used in the session before is not counted again."""
     with FaultServer(choose=after_the_stop(tmp_path, 8)) as server:
@@ -143,6 +148,7 @@ def test_a_resumed_run_begins_a_new_budget(tmp_path):
     assert again.status == 0, again.output
 
 
+@pytest.mark.uses("budget")
 def test_damaged_records_of_unfinished_cases_end_no_resumed_run(tmp_path):
     with FaultServer() as server:
         server.choose = after_the_stop(tmp_path, requests=3)
@@ -167,6 +173,7 @@ STAGES = """import os
         return (await case.ask("turn 2")).text"""
 
 
+@pytest.mark.uses("budget")
 def test_what_a_checkpoint_has_cost_counts_also_if_the_case_was_unfinished_before(tmp_path):
     """A session stops in the middle of a stage, the next one is killed behind it, and the third is finished."""
     with FaultServer() as server:
@@ -272,6 +279,7 @@ def test_failures_that_were_enough(tmp_path: Path, workers: tuple[str, ...], opt
 
 
 @WORKERS
+@pytest.mark.uses("budget")
 def test_a_budget(tmp_path: Path, workers: tuple[str, ...]) -> None:
     project = Project.make(tmp_path / "project", samples=30)
     with FaultServer(choose=slow(0.2)) as server:

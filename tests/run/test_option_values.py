@@ -44,7 +44,7 @@ EARLIER = {
         pytest.param({"batch": True}, {"slots": 5000, "batch": True}, marks=pytest.mark.uses("batch")),
         pytest.param({"batch": True, "in_flight": 6}, {"slots": 6}, marks=pytest.mark.uses("batch")),
         ({"temperature": 0.0, "gate": ["b>=2"]}, {"temperature": 0.0, "gates": ["b>=2"]}),
-        ({"data": "", "budget": ""}, {"data": "auto", "budget": None}),
+        ({"data": "", "tool_server": ""}, {"data": "auto", "tool_server": None}),
         (
             {"resume": "run"},
             {
@@ -87,7 +87,7 @@ def test_a_path_is_of_this_process(tmp_path, monkeypatch):
         ("--temperature", float("nan"), "--temperature nan is too small"),
         ("--temperature", float("inf"), "--temperature inf is too large"),
         ("--scoring", "kind", "--scoring 'kind' is unknown; accepted are parity, strict"),
-        ("--budget", "much", "--budget 'much' cannot be read"),
+        pytest.param("--budget", "much", "--budget 'much' cannot be read", marks=pytest.mark.uses("budget")),
     ],
 )
 def test_a_wrong_value_is_told(name, value, says):

@@ -115,7 +115,7 @@ def test_a_task_itself_can_be_named(project: Path) -> None:
         ({"tasks": ["toy.say", "toy.other"]}, "there is no data of toy.other in 'toy'"),
         ({"tasks": [toy(), toy()]}, "two of the tasks have the name toy.say; rename one"),
         ({"model": ["oracle", "baseline"]}, "model=['oracle', 'baseline'] does not fit: it takes a text"),
-        ({"budget": 5}, "budget=5 does not fit: it takes a text"),
+        pytest.param({"budget": 5}, "budget=5 does not fit: it takes a text", marks=pytest.mark.uses("budget")),
         ({"limit": "3"}, "limit='3' does not fit: it takes an integer"),
         ({"limit": 2.5}, "limit=2.5 does not fit: it takes an integer"),
         ({"limit": True}, "limit=True does not fit: it takes an integer"),
@@ -179,6 +179,10 @@ def test_a_run_without_a_case_says_so_and_leaves_nothing(project: Path) -> None:
     with pytest.raises(UsageProblem, match=r"there is no case to run: the data of toy.say has no sample"):
         asyncio.run(run.solve())
     assert not run.folder.exists()
+
+
+@pytest.mark.uses("shards")
+def test_a_shard_without_a_case_ends_well_and_leaves_nothing(project: Path) -> None:
     shard = run_of(limit=1, shard="2/2", run_dir="mine")
     assert asyncio.run(shard.solve()) == {}
     assert shard.notes == ["shard 2 of 2 has none of the 1 cases; it has nothing to do and leaves no folder"]

@@ -14,13 +14,12 @@ import pytest
 from agentgauge import Run
 from agentgauge.core.index import Index
 from agentgauge.core.registry import Registry
-from agentgauge.core.types import Usage
 from agentgauge.run import runner as module
 from agentgauge.run.clients import Clients
 from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.coordination.stopping import STALE_SECONDS, StopFile
 from agentgauge.run.hooks import hooks_of
-from agentgauge.run.part import Place
+from agentgauge.run.part import Part, Place
 from agentgauge.run.planned import Planned
 from agentgauge.run.runner import STOPPED, Background, Runner
 from agentgauge.store.records import Appender
@@ -29,14 +28,14 @@ from tests.plugin.toy import score, toy
 
 @dataclass
 class Worker:
-    """What cases, clients and the budget of a process do. Its cases go on until the test lets them end."""
+    """What cases, clients and a plugin's part of a process do. Its cases go on until the test lets them end."""
 
     begun: list[str] = field(default_factory=list)
     running: set[str] = field(default_factory=set)
     most: int = 0
     at_rest: int = 0
     unready: str = ""
-    affordable: int = 1000  # cases that the budget covers in all
+    affordable: int = 1000  # cases that the part lets start in all
     reserved: int = 0
     cleanup: float = 0.0  # seconds that a cancelled case takes to end
     cancelled: list[str] = field(default_factory=list)
@@ -65,13 +64,10 @@ class Worker:
         for name in names:
             self.ends.setdefault(name, threading.Event()).set()
 
-    def take(self, task: str) -> bool:
+    def take(self, case: Planned) -> bool:
         if fits := self.reserved < self.affordable:
             self.reserved += 1
         return fits
-
-    def give_back(self, task: str, usage: Usage) -> None:
-        """Nothing is free again."""
 
 
 class Cases:
@@ -127,7 +123,9 @@ def start(tmp_path, monkeypatch) -> Iterator[Start]:
                 return task.name[-1] not in worker.unready
 
         monkeypatch.setattr(module, "Clients", Answering)
-        monkeypatch.setattr(module, "open_reserve", lambda *_: worker)
+        part = Part()
+        part.take = lambda case: worker.take(case)
+        monkeypatch.setattr(module, "ask_installed", lambda *_, **__: [part])
         tasks = Registry(toy(name=f"toy.{letter}", run=worker.run, score=score) for letter in "abcdefghx")
         settings = Run(model="oracle", registry=tasks, data="toy", run_dir="run", in_flight=total).settings
         runner = Runner(settings, tasks.names, Place(f"gw{number}", number, count), range(count), hooks_of)
@@ -275,7 +273,7 @@ def test_cases_that_lack_something_are_let_go_with_the_others(start):
     assert [cases.result(name).status for name in "ab"] == ["missing"] * 2
 
 
-def test_a_case_that_the_budget_may_not_cover_waits_and_keeps_its_place(start):
+def test_a_case_that_a_part_holds_up_waits_and_keeps_its_place(start):
     worker, _ = start("abc", affordable=1, total=2)
     until(lambda: worker.running == {"a"})
     worker.affordable = 3  # no case has ended: it asks again by itself
@@ -284,7 +282,7 @@ def test_a_case_that_the_budget_may_not_cover_waits_and_keeps_its_place(start):
     until(lambda: worker.running == {"c"})
 
 
-def test_a_stop_reaches_cases_that_wait_for_the_budget(start, stop):
+def test_a_stop_reaches_cases_that_a_part_holds_up(start, stop):
     _, cases = start("abc", affordable=0, total=2)
     stop()
     assert cases.result("a").error == STOPPED
@@ -376,10 +374,10 @@ def test_a_record_that_is_no_json_makes_its_case_broken(start):
     assert "the record cannot be written: TypeError" in records[0].error
 
 
-def test_a_budget_that_cannot_be_read_ends_every_case_that_waits(start):
+def test_a_part_that_fails_ends_every_case_that_waits(start):
     worker, cases = start("abc", total=1, affordable=1)
 
-    def broken(task: str) -> bool:
+    def broken(case: Planned) -> bool:
         raise OSError("the disk is gone")
 
     until(lambda: worker.begun == ["a"])

@@ -113,7 +113,11 @@ def test_a_run_that_cannot_be_made_does_not_disturb_the_others(project, two):
             marks=pytest.mark.uses("recording"),
         ),
         (("--model=oracle", "--model=baseline", "--resume=c"), "--resume=c goes on with the models of that folder"),
-        (("--model=oracle", "--model=baseline", "--budget=5"), "--budget '5' cannot be read"),
+        pytest.param(
+            ("--model=oracle", "--model=baseline", "--budget=5"),
+            "--budget '5' cannot be read",
+            marks=pytest.mark.uses("budget"),
+        ),
     ],
 )
 def test_what_several_models_cannot_have_is_refused_in_a_sentence(project, words, said):
@@ -188,6 +192,7 @@ def spent(project: Project) -> int:
 
 
 @pytest.mark.parametrize(("budget", "workers"), [("150tok", ()), ("0.0015usd", ("-n", "2"))])
+@pytest.mark.uses("budget")
 def test_a_budget_is_for_all_together_and_what_runs_stays_within_it(project, two, budget, workers):
     result = project.run(*BOTH, "--in-flight=8", f"--budget={budget}", *workers)
     assert result.status == 1, result.output
@@ -199,6 +204,7 @@ def test_a_budget_is_for_all_together_and_what_runs_stays_within_it(project, two
         assert summary(project.path / "out" / name)["tasks"]["toy.say"]["missing"] == 0
 
 
+@pytest.mark.uses("budget")
 def test_a_resumed_group_does_not_pay_again_for_what_unfinished_cases_had_used(project, two):
     write(project.path, cases=4)  # of three requests of 15 tokens
     ended = threading.Event()
@@ -223,6 +229,7 @@ def test_a_resumed_group_does_not_pay_again_for_what_unfinished_cases_had_used(p
     assert again.status == 0, again.output
 
 
+@pytest.mark.uses("budget")
 def test_a_budget_of_dollars_needs_the_prices_of_all_models(project, two):
     table = f'\n[models.unknown]\nmodel = "m"\nurl = "{two[0].url}"\n'
     with (project.path / "agentgauge.toml").open("a") as settings:

@@ -33,7 +33,7 @@ def test_every_combination_is_a_run(tmp_path):
     ]
     words = ("bench", "-k", "one or two", "--agentgauge-dialect=react", "--agentgauge-temperature=0.7")
     assert (runs.members[-1].model, runs.members[-1].words) == ("x/b", words)
-    assert (sweep.folder, sweep.budget, runs.side_by_side) == ("runs/first", None, 4)
+    assert (sweep.folder, sweep.together, runs.side_by_side) == ("runs/first", {}, 4)
     assert runs.totals == {"--in-flight": None}
 
 
@@ -69,15 +69,20 @@ def test_runs_that_send_batches_share_the_size_of_a_batch(tmp_path, key, in_flig
         ('models = ["a"]\nattempts = [0]', "attempts must be a list of integers from 1, not [0]"),
         ('models = ["a"]\nattempts = [true]', "attempts must be a list of integers from 1, not [True]"),
         ('models = ["a"]\nside_by_side = 0', "side_by_side must be an integer from 1, not 0"),
-        ('models = ["a"]\nbudget = 5', "budget must be a string that is not empty, not 5"),
+        pytest.param(
+            'models = ["a"]\nbudget = 5',
+            "budget must be a string that is not empty, not 5",
+            marks=pytest.mark.uses("budget"),
+        ),
         ('models = ["a"]\nfolder = ""', "folder must be a string that is not empty, not ''"),
         (
             'models = ["a"]\narguments = ["--model=b"]',
             "arguments must not have --model; the file has the key models for it",
         ),
-        (
+        pytest.param(
             'models = ["a"]\narguments = ["--budget=1usd"]',
             "arguments must not have --budget; the file has the key budget",
+            marks=pytest.mark.uses("budget"),
         ),
         ('models = ["a"]\narguments = ["--run-dir=x"]', "--run-dir and --resume; the file has the key folder for it"),
         pytest.param(
@@ -93,6 +98,7 @@ def test_what_is_wrong_in_the_file_is_said_in_a_sentence(tmp_path, text, said):
     assert said in str(problem.value)
 
 
+@pytest.mark.uses("budget")
 def test_the_example_can_be_read():
     sweep = read_sweep(ROOT / "examples" / "sweep.toml")
     page = (ROOT / "docs" / "several-models.md").read_text()
@@ -107,6 +113,7 @@ def sweep(project, *words: str) -> Result:
 
 
 @pytest.mark.slow
+@pytest.mark.uses("budget")
 def test_a_sweep_goes_on_where_it_was(project):
     file = project.path / "first.toml"
     text = (

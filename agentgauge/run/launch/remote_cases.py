@@ -15,12 +15,12 @@ from typing import Any, Protocol, TypeVar
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import cannot_write
 from agentgauge.core.types import Record
+from agentgauge.run.balance import balanced
 from agentgauge.run.crashes import CAUSE, GUILTY
 from agentgauge.run.launch.node import ShardCommand, ShardSpec, unpack
 from agentgauge.run.launch_settings import LaunchOptions
 from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.runner import STOPPED, WATCH_SECONDS
-from agentgauge.run.shards.balance import balanced
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import UNREADABLE, CaseId, outlined
 

@@ -1,1 +1,1 @@
-"""Several runs side by side, one for each model, under a launcher that shares tool servers, rates and a budget."""
+"""Several runs side by side, one for each model, under a launcher that shares tool servers and rates."""

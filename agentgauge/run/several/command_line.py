@@ -12,7 +12,7 @@ from agentgauge.core.option import SEVERAL, prefixed
 from agentgauge.core.options import OPTIONS
 
 _REFUSED = {name: option.excludes[SEVERAL] for name, option in OPTIONS.items() if SEVERAL in option.excludes}
-_TAKEN = [name for name, option in OPTIONS.items() if not option.to_models and name != "--model"]
+_TAKEN = [name for name, option in OPTIONS.items() if (option.together or not option.to_models) and name != "--model"]
 
 _FOLDERS = ("--alluredir", "--basetemp")
 _FILES = ("--junitxml", "--junit-xml", "--html", "--report-log", "--log-file", "--benchmark-json")

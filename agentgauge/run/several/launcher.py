@@ -22,12 +22,11 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import make_tool_token
 from agentgauge.core.types import Usage
 from agentgauge.model.rates import FILE as RATES
+from agentgauge.model.spec import ModelSpec
 from agentgauge.run.coordination.stopping import MESSAGE, StopFile
-from agentgauge.run.costs.reserve import FILE as RESERVE
-from agentgauge.run.costs.reserve import exhausted, release
-from agentgauge.run.gates import Budget
 from agentgauge.run.launch_settings import Shared
 from agentgauge.run.progress import Live, RunLine
+from agentgauge.run.several.beside import Beside
 from agentgauge.run.several.parent import LOGS, note_finished
 from agentgauge.run.several.screen import Screen
 from agentgauge.run.several.shared_services import SharedServices
@@ -46,6 +45,7 @@ class Launch:
     words: Sequence[str]
     folder: Path
     live: Live
+    spec: ModelSpec
     status: int | None = None  # exit status, once it has ended
     before: Usage = field(default_factory=Usage)  # used by earlier sessions
 
@@ -68,18 +68,24 @@ class _Process:
 class Launcher:
     """Runs the launches, at most ``side_by_side`` at a time.
 
-    It starts the services that they share, stops all of them when they have used up the budget together, and passes
-    Ctrl-C and SIGTERM on to them.
+    It starts the services that they share, stops all of them for what plugins find beside them, and passes Ctrl-C and
+    SIGTERM on to them.
     """
 
     def __init__(
-        self, parent: Path, launches: Sequence[Launch], screen: Screen, *, side_by_side: int, budget: Budget | None
+        self,
+        parent: Path,
+        launches: Sequence[Launch],
+        screen: Screen,
+        *,
+        side_by_side: int,
+        beside: Sequence[Beside] = (),
     ) -> None:
         self._parent = parent
         self._launches = launches
         self._screen = screen
         self._side_by_side = side_by_side
-        self._budget = budget
+        self._beside = beside
         self._waiting = deque(launches)
         self._running: list[_Process] = []
         self._environment = dict(os.environ)
@@ -96,14 +102,18 @@ class Launcher:
     def run(self) -> int:
         """Until all have ended. Returns the worst exit status, which is the highest."""
         (self._parent / LOGS).mkdir(exist_ok=True)
-        self._remove_shared_files()
+        self._remove_rates()
+        for each in self._beside:
+            each.begin()
         self._started = time.time()
         for launch in self._launches:
             launch.live.read(self._started)
             launch.before = launch.used()
         services = SharedServices(self._parent, self._service_failed)
         with self._signals(), selectors.DefaultSelector() as selector, ExitStack() as stack:
-            stack.callback(self._remove_shared_files)
+            stack.callback(self._remove_rates)
+            for each in self._beside:
+                stack.callback(each.close)
             stack.callback(make_tool_token(self._token))  # for the servers that are started here
             stack.callback(services.stop)
             stack.callback(self._end_all)
@@ -124,8 +134,7 @@ class Launcher:
 
     def _start(self, launch: Launch, selector: selectors.BaseSelector, services: SharedServices) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        parent, budget = self._parent.resolve(), self._budget.text if self._budget else None
-        shared = Shared(os.getpid(), theirs.fileno(), str(parent / RATES), budget, str(parent / RESERVE), self._token)
+        shared = Shared(os.getpid(), theirs.fileno(), str(self._parent.resolve() / RATES), self._token)
         with theirs, (self._parent / LOGS / f"{launch.name}.log").open("ab") as log:
             pytest = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *launch.words],
@@ -161,10 +170,10 @@ class Launcher:
         os.close(process.end)
         self._running.remove(process)
         process.launch.live.read(self._started)
-        if (reserve := self._parent / RESERVE).exists():
-            release(reserve, process.launch.name)
+        for each in self._beside:
+            each.ended(process.launch.name)
         if status == INTERRUPTED and self.stop_reason and not self.was_interrupted:
-            status = NOT_RUN  # pytest ends so where a worker stops, which did not know that others used up the budget
+            status = NOT_RUN  # pytest ends so where a worker stops, which did not know why all stop
         process.launch.status = status if status >= 0 else 128 - status
         if status == 0:
             note_finished(self._parent, process.launch.name)
@@ -176,23 +185,24 @@ class Launcher:
             self._draw()
 
     def _look(self) -> None:
-        """Stop all if the budget is used up, and draw the screen if it is late."""
-        if not (self._budget or self.stop_reason or self._screen.is_late):
-            return
-        reserve, names = self._parent / RESERVE, [process.launch.name for process in self._running]
-        no_room = bool(names) and reserve.exists() and exhausted(reserve, names)  # the records below are complete then
-        for process in self._running:
-            process.launch.live.read(self._started)
-        if self._budget and not self.stop_reason and (self._running or self._waiting):
-            self.stop_reason = self._budget.spent(self._used(), time.time() - self._started) or ""
-            if no_room and not self.stop_reason:
-                self.stop_reason = f"the budget of {self._budget.text} may not cover another case"
+        """Stop all if there is a reason, and draw the screen if it is late."""
+        if not self.stop_reason and (self._running or self._waiting):
+            names = [process.launch.name for process in self._running]
+            reasons = (each.why_stop(names, self._used) for each in self._beside)
+            self.stop_reason = next(filter(None, reasons), "")
         if self.stop_reason:
             self._stop_runs()
         if self._screen.is_late:
+            self._read()
             self._draw()
 
+    def _read(self) -> None:
+        for process in self._running:
+            process.launch.live.read(self._started)
+
     def _used(self) -> Usage:
+        """By all, in this session."""
+        self._read()
         found = [(launch.used(), launch.before) for launch in self._launches]
         tokens = sum(now.prompt_tokens - before.prompt_tokens for now, before in found)
         return Usage(prompt_tokens=tokens, usd=sum(now.usd - before.usd for now, before in found))
@@ -208,9 +218,8 @@ class Launcher:
     def _draw(self) -> None:
         self._screen.draw([f"{run.launch.name}: {run.line.text()}" for run in self._running])
 
-    def _remove_shared_files(self) -> None:
-        for name in (RATES, RESERVE):
-            (self._parent / name).unlink(missing_ok=True)
+    def _remove_rates(self) -> None:
+        (self._parent / RATES).unlink(missing_ok=True)
 
     def _service_failed(self, problem: UsageProblem) -> None:
         """Called in another thread."""

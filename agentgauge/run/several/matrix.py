@@ -11,7 +11,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.option import prefixed
-from agentgauge.core.options import DIVIDED, OPTIONS
+from agentgauge.core.options import DIVIDED, OPTIONS, TOGETHER
 from agentgauge.core.text import read_toml
 from agentgauge.run.several.command_line import read_command_line
 from agentgauge.run.several.parent import Member, RunGroup, named, totals
@@ -26,7 +26,13 @@ _LISTS: Mapping[str, tuple[type, ...]] = {
 }
 _LEAST = {"temperatures": 0, "max_tokens": 1, "attempts": 1}
 _TOTALS = {option.key: option.name for option in DIVIDED}
-_SINGLE: Mapping[str, type] = {"folder": str, "budget": str, **dict.fromkeys(_TOTALS, int), "side_by_side": int}
+_TOGETHER = {option.key: option.name for option in TOGETHER}
+_SINGLE: Mapping[str, type] = {
+    "folder": str,
+    **dict.fromkeys(_TOGETHER, str),
+    **dict.fromkeys(_TOTALS, int),
+    "side_by_side": int,
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Sweep:
     attempts: tuple[int, ...] = ()
     arguments: tuple[str, ...] = ()  # of pytest, for every run
     folder: str = ""  # of the runs
-    budget: str | None = None  # of all runs together
+    together: Mapping[str, str] = field(default_factory=dict)  # options that all runs have together, by their names
     totals: Mapping[str, int] = field(default_factory=dict)  # of all runs at one provider, by their keys
     side_by_side: int = 4  # runs at a time
 
@@ -86,7 +92,8 @@ def read_sweep(path: Path) -> Sweep:
         raise UsageProblem(f'{path} names no model; add models = ["gpt-4o", "..."]')
     lists = {key: tuple(data[key]) for key in _LISTS if key in data}
     own = {key: data.pop(key) for key in _TOTALS if key in data}
-    sweep = Sweep(**{"folder": f"runs/{path.stem}", **data, **lists}, totals=own)
+    together = {name: data.pop(key) for key, name in _TOGETHER.items() if key in data}
+    sweep = Sweep(**{"folder": f"runs/{path.stem}", **data, **lists}, totals=own, together=together)
     _check_arguments(path, sweep)
     return sweep
 
@@ -116,8 +123,7 @@ def _check_arguments(path: Path, sweep: Sweep) -> None:
     for given, option, key in (
         (line.models, "--model", "models"),
         (line.taken.get("--run-dir") or line.taken.get("--resume"), "--run-dir and --resume", "folder"),
-        (line.taken.get("--budget"), "--budget", "budget"),
-        *((line.taken.get(name), name, key) for key, name in _TOTALS.items()),
+        *((line.taken.get(name), name, key) for key, name in {**_TOGETHER, **_TOTALS}.items()),
     ):
         if given:
             raise UsageProblem(f"{path}: arguments must not have {option}; the file has the key {key} for it")

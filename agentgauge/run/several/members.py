@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO, cast
 
@@ -17,10 +17,11 @@ from agentgauge.core.options import OPTIONS
 from agentgauge.core.processes import Output, lost_output
 from agentgauge.core.redaction import register_environment
 from agentgauge.core.registry import Registry, tasks_of
-from agentgauge.run.gates import Budget, parse_budget
+from agentgauge.run.hooks import ask_installed
 from agentgauge.run.option_values import checked
 from agentgauge.run.progress import Live
 from agentgauge.run.settings import register_tool_secrets
+from agentgauge.run.several.beside import Beside
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
 from agentgauge.run.several.parent import LOGS, RunGroup, write
 from agentgauge.run.several.plan import launches
@@ -83,7 +84,7 @@ def run_members(
     *,
     tasks: Registry,
     stored: RunGroup | None,
-    budget: str | None,
+    together: Mapping[str, str],
     root: Path,
     again: bool = False,
 ) -> int:
@@ -91,21 +92,24 @@ def run_members(
     status.
 
     ``tasks`` gets those that the project's files announce, too. ``stored``: the new content of the folder's file.
-    ``again``: finished members are resumed, too. Raises UsageProblem.
+    ``together``: values of the options that all have together, by their names. ``again``: finished members are resumed,
+    too. Raises UsageProblem.
     """
     register_environment()
     config = load_config(root=root)
     register_tool_secrets(config)  # for the logs of tool servers
-    limit = parse_budget(budget) if budget else None
+    beside: list[Beside] = ask_installed("pytest_agentgauge_several", parent=parent, together=together)
     for name, total in group.totals.items():
         if total is not None:
             checked(OPTIONS[name], total)
-    todo = launches(parent, group, config, limit, reports.live, again=again)
+    todo = launches(parent, group, config, together, reports.live, again=again)
+    for each in beside:
+        each.check([launch.spec for launch in todo])
     try:
         with FolderLock(parent):
             if stored:
                 write(parent, stored)
-            return _run(parent, group, reports, tasks, todo, limit, root)
+            return _run(parent, group, reports, tasks, todo, beside, root)
     except OSError as error:
         what = f"{error.filename or parent} cannot be written ({error.strerror})"
         raise UsageProblem(f"{what}; {advice(error) or 'check the folder'}, or name another folder") from None
@@ -117,7 +121,7 @@ def _run(
     reports: Reports,
     tasks: Registry,
     todo: Sequence[Launch],
-    budget: Budget | None,
+    beside: Sequence[Beside],
     root: Path,
 ) -> int:
     """Raises OSError."""
@@ -134,7 +138,7 @@ def _run(
     screen.write_line(
         f"agentgauge: runs below {parent}: {len(todo)} to do{together}{kept}; what each prints is in {LOGS}/"
     )
-    launcher = Launcher(parent, todo, screen, side_by_side=width, budget=budget)
+    launcher = Launcher(parent, todo, screen, side_by_side=width, beside=beside)
     status = launcher.run()
     words = [word for member in group.members for word in member.words]
     if unknown := import_tasks(tasks, reports.tasks_of(parent, names), words, root):

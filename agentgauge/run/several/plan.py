@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config
 from agentgauge.core.option import prefixed
-from agentgauge.core.options import OPTIONS
+from agentgauge.core.options import OPTIONS, TOGETHER
 from agentgauge.model.presets import resolve
-from agentgauge.run.costs.estimate import check_dollars
-from agentgauge.run.gates import Budget
 from agentgauge.run.progress import Live
 from agentgauge.run.several.command_line import own_paths
 from agentgauge.run.several.launcher import Launch
@@ -23,23 +21,22 @@ def launches(
     parent: Path,
     group: RunGroup,
     config: Config,
-    budget: Budget | None,
+    together: Mapping[str, str],
     live: Callable[[Path], Live],
     *,
     again: bool = False,
 ) -> list[Launch]:
     """The runs that are not finished, to be begun or resumed. Members at one host share the totals.
-    ``again``: finished runs are resumed, too.
+    ``together``: values of the options that all runs have together. ``again``: finished runs are resumed, too.
 
-    Raises UsageProblem for a model that is not known or lacks its key, or whose prices the budget needs.
+    Raises UsageProblem for a model that is not known or lacks its key.
     """
     side_by_side = group.side_by_side or len(group.members)
     left = [member for member in group.members if again or not is_finished(parent, member.name)]
     specs = [resolve(member.model, url=member.url, config=config) for member in left]
-    check_dollars(budget, specs, shared=True)
     hosts = [urlsplit(spec.url or "").netloc for spec in specs]  # empty: embedded, answered by its run
     found, before = [], Counter[str]()
-    for member, host in zip(left, hosts, strict=True):
+    for member, spec, host in zip(left, specs, hosts, strict=True):
         folder = parent / member.name
         where = "--resume" if is_begun(folder) else "--run-dir"
         words = [f"{prefixed('--model')}={member.model}", f"{prefixed(where)}={folder}"]
@@ -48,7 +45,9 @@ def launches(
             if total or sharing > 1:
                 words.append(f"{prefixed(name)}={_share(total or OPTIONS[name].default, sharing, before[host])}")
         before[host] += 1
-        found.append(Launch(member.name, [*words, *own_paths(member.words, member.name)], folder, live(folder)))
+        # an empty value, too, so that none of the project's settings counts for each run by itself
+        words += (f"{prefixed(option.name)}={together.get(option.name, '')}" for option in TOGETHER)
+        found.append(Launch(member.name, [*words, *own_paths(member.words, member.name)], folder, live(folder), spec))
     return found
 
 

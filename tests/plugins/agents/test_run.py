@@ -144,6 +144,7 @@ def test_another_agent_cannot_go_on_with_a_run(tmp_path: Path) -> None:
     assert "own_agent" in scored.output  # the program is not needed
 
 
+@pytest.mark.uses("budget")
 def test_a_budget_that_is_used_up_ends_an_agent_and_its_paid_request_counts(tmp_path: Path) -> None:
     """The agent would ask for ever, and takes an error for a reason to ask again."""
     code = """

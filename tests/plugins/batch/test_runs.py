@@ -169,6 +169,7 @@ def test_a_run_may_be_closed_while_batches_are_away(server, tmp_path):
     assert server.answered == 6
 
 
+@pytest.mark.uses("budget")
 def test_a_budget_stops_between_batches_and_counts_their_prices(tmp_path):
     with OpenAIStandIn() as server:
         project = toy(tmp_path, server)

@@ -129,6 +129,7 @@ def test_a_recording_of_cached_replies_is_whole(project, endpoint):
     )
 
 
+@pytest.mark.uses("budget")
 def test_a_budget_counts_what_the_run_pays(project, endpoint):
     run(project, endpoint.url, "one")
     run(project, endpoint.url, "two", "--budget=20tok")

@@ -7,24 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.store import RunFolder
 
 Runs = Mapping[Path, Mapping[str, Any]]
 """Run folder → its run.json."""
 
 
-def check_together(folders: Sequence[Path]) -> None:
-    """Raises UsageProblem if runs are shards of several plans, or if a shard is given twice, is missing or has not
-    ended.
+def check_together(runs: Runs) -> Mapping[str, Any] | None:
+    """What the shards say of their whole plan; None where the runs were made without ``--shard``.
 
-    Runs that were made without ``--shard`` may be any two or more.
+    Raises UsageProblem if runs are shards of several plans, or if a shard is given twice, is missing or has not ended.
     """
-    runs = {path: RunFolder(path).read_json("run.json") for path in folders}
     shards = {path: about["shard"] for path, about in runs.items() if about.get("shard")}
     if not shards:
-        if len(folders) < 2:
-            raise UsageProblem(f"merge needs two runs or more and got {len(folders)}; name the folders of the shards")
-        return
+        return None
     # one that was killed early knows nothing of the plan
     first, whole = max(shards.items(), key=lambda item: bool(item[1]["plan"]))
     for path in runs:
@@ -44,6 +39,7 @@ def check_together(folders: Sequence[Path]) -> None:
             raise UsageProblem(f"{earlier} and {path} are both {_name(shard)}; name one of them")
     if problems := list(_lacking(runs, known, whole)):
         raise UsageProblem("; ".join(problems))
+    return dict(whole)
 
 
 def _lacking(runs: Runs, known: Mapping[int, Path], whole: Mapping[str, Any]) -> Iterator[str]:

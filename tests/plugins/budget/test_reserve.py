@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.types import Usage
-from agentgauge.run.costs.reserve import Reserve, exhausted, release
-from agentgauge.run.gates import parse_budget
+from agentgauge.model.budget import parse_budget
+from agentgauge.plugins.budget.reserve import Reserve, exhausted, release
 
 
 def reserve(folder: Path, amount: str, worker: int = 0) -> Reserve:

@@ -9,27 +9,27 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentgauge.core.types import Usage
-from agentgauge.run.costs.reserve import FILE, exhausted
-from agentgauge.run.gates import Budget
+from agentgauge.model.budget import Budget
+from agentgauge.plugins.budget.reserve import FILE, exhausted
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, outlined, usage_of
 from agentgauge.store.records import RecordTail
 
 
 class BudgetWatch:
-    """Reads the workers' usage from their records as they are written, and reports once when it exceeds the budget.
+    """Reads the workers' usage from their records as they are written, and stops the run once it exceeds the budget.
 
     A record is counted when its case ends. With look-ahead, pytest may reach the case much later.
     """
 
     SECONDS = 0.25  # between two looks
 
-    def __init__(self, budget: Budget, folder: RunFolder, over: Callable[[str], None]) -> None:
+    def __init__(self, budget: Budget, folder: RunFolder, stop_run: Callable[[str], None]) -> None:
         self._budget = budget
         self._folder = folder
         self._reserve = folder.path / FILE
         self._reserve.unlink(missing_ok=True)  # of an earlier session
-        self._over = over
+        self._stop_run = stop_run
         # a resumed run starts at 0; the records of cases that were unfinished hold what earlier sessions have used
         self._before: dict[CaseId, Usage] = {}
         for case, line in folder.lines().items():
@@ -61,5 +61,5 @@ class BudgetWatch:
             if reason is None and no_room:
                 reason = f"the budget of {self._budget.text} may not cover another case"
             if reason:
-                self._over(reason)
+                self._stop_run(reason)
                 return

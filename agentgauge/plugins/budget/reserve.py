@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.types import Usage
+from agentgauge.model.budget import Budget
 from agentgauge.model.shared_json import shared_json
-from agentgauge.run.gates import Budget
+from agentgauge.plugins.budget.estimate import assumed_costs
+from agentgauge.run.part import Part, Process
+from agentgauge.run.planned import Planned
+from agentgauge.store.jsonl import CaseId
 
 FILE = "budget"
 """In the run folder, or in the folder of several runs, while cases run with a budget of dollars or tokens."""
@@ -108,6 +112,29 @@ class Reserve:
         else:
             each = imagined * (UNSEEN if finished else 1.0)
         return float(running * each)
+
+
+class ReservePart(Part):
+    """Starts no case that the budget may not cover."""
+
+    def __init__(self, process: Process, budget: Budget) -> None:
+        settings = process.settings
+        file, run = settings.run_dir / FILE, ""
+        if settings.shared:
+            file, run = settings.run_dir.parent / FILE, settings.run_dir.name
+        assumed = assumed_costs(settings, process.tasks, budget)
+        self._reserve = Reserve(file, budget, process.place.number, assumed, run=run)
+        self._covered: set[CaseId] = set()  # cases that may start, and those that run
+
+    def take(self, case: Planned) -> bool:
+        if case.id not in self._covered and not self._reserve.take(case.task.name):
+            return False
+        self._covered.add(case.id)
+        return True
+
+    def ended(self, case: Planned, used: Usage) -> None:
+        self._covered.discard(case.id)
+        self._reserve.give_back(case.task.name, used)
 
 
 def exhausted(file: Path, runs: Collection[str] = ("",)) -> bool:

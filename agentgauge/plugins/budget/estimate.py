@@ -6,16 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
-from pathlib import Path
 
-from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_options import SAME
 from agentgauge.core.types import Usage
+from agentgauge.model.budget import Budget, unpriced
 from agentgauge.model.prices import PACKAGE, ListedPrices
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.usage import BYTES_PER_TOKEN
-from agentgauge.run.costs.reserve import FILE, Reserve
-from agentgauge.run.gates import Budget
 from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
@@ -31,43 +28,19 @@ def asked_models(settings: Settings, tasks: Collection[str]) -> list[ModelSpec]:
     return [settings.spec, *roles] if settings.spec else []
 
 
-def check_dollars(budget: Budget | None, models: Sequence[ModelSpec], *, shared: bool = False) -> None:
-    """Refuse a budget of dollars if prices are unknown or nothing costs anything. ``shared``: other runs share the
-    budget, and may use it up even if these models cost nothing. Raises UsageProblem."""
-    if budget is None or budget.unit != "usd" or not models:
-        return
-    if unknown := _unknown(models):
-        raise UsageProblem(
-            f"--budget {budget.text} needs the prices of {unknown}, which {PACKAGE} does not know; give prices ="
-            " { prompt = ..., completion = ... } in its [models.NAME] table of agentgauge.toml, or a budget of tokens"
-            " or time"
-        )
-    if not shared and all(spec.prices.free for spec in models):
-        raise UsageProblem(
-            f"--budget {budget.text} would never be used up: {models[0].name} costs nothing; give a budget of tokens or"
-            " time, such as 2Mtok or 30min"
-        )
-
-
-def open_reserve(settings: Settings, worker: int, tasks: Collection[str]) -> Reserve | None:
-    """The reserve of the run's budget, for the worker of this number. None without a budget of dollars or tokens."""
-    budget = settings.budget
-    if budget is None or budget.unit == "s":
-        return None
-    assumed = {
+def assumed_costs(settings: Settings, tasks: Collection[str], budget: Budget) -> dict[str, float]:
+    """Task → what a case is assumed to cost, as the budget counts it."""
+    return {
         name: settings.tasks[name].expected_requests
         * max((budget.amount(_request(settings, name, spec)) for spec in asked_models(settings, [name])), default=0.0)
         for name in tasks
     }
-    shared = settings.shared
-    file = Path(shared.reserve) if shared else settings.run_dir / FILE
-    return Reserve(file, budget, worker, assumed, run=settings.run_dir.name if shared else "")
 
 
 def cost_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
-    """The lines about the cost at the start. Prices are looked up when the first line is requested."""
+    """The lines about the cost at the start. Looks up prices, which takes time."""
     models = asked_models(settings, {task for task, _, _ in plan})
-    if unknown := _unknown([spec for spec in models if not spec.is_own_server]):
+    if unknown := unpriced([spec for spec in models if not spec.is_own_server]):
         yield (
             f"cost: not known, because {PACKAGE} does not know the prices of {unknown}; give prices in its"
             " [models.NAME] table of agentgauge.toml"
@@ -113,7 +86,3 @@ def _request(settings: Settings, task: str, spec: ModelSpec) -> Usage:
     size = sum(len(row.text) for row in rows) // max(1, len(rows))
     tokens = Usage(1, size // BYTES_PER_TOKEN, REPLY_TOKENS)
     return Usage(1, tokens.prompt_tokens, tokens.completion_tokens, spec.prices.dollars(tokens))
-
-
-def _unknown(models: Sequence[ModelSpec]) -> str:
-    return ", ".join(dict.fromkeys(spec.name for spec in models if not spec.prices.known))

@@ -12,7 +12,7 @@ import pytest
 
 from agentgauge.core.registry import Registry
 from agentgauge.model.presets import resolve
-from agentgauge.run.costs.estimate import cost_lines
+from agentgauge.plugins.budget.estimate import cost_lines
 from tests.costs.billing import Till, serve
 from tests.plugin.project import ROOT, Project, records, run_bundled, run_gta, run_mmau
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.plugins.shards.options import ShardOptions
+from agentgauge.run.balance import balanced, units_of
 from agentgauge.run.planned import Planned
-from agentgauge.run.shards.balance import balanced, units_of
-from agentgauge.store import RunFolder
+
+if TYPE_CHECKING:
+    from agentgauge.run.run import Run
+    from agentgauge.run.settings import Draft
 
 FILE = "shard.json"
 """In the run folder of a shard: the facts about the whole plan. The process that collects writes this file before the
@@ -40,19 +43,21 @@ def parse_shard(text: str) -> Shard:
     return Shard(number, count)
 
 
-def chosen_shard(option: Namespace, about: Mapping[str, Any]) -> Shard | None:
-    """The shard that was asked for, or that the resumed run is; None for a run in one piece. ``about``: of the run
-    that is resumed or scored again. Raises UsageProblem."""
-    earlier = about.get("shard") if option.resume else None
-    before = earlier and Shard(earlier["number"], earlier["count"])
-    shard = parse_shard(option.shard) if option.shard else before
-    if option.resume and shard != before:
+def chosen_shard(draft: Draft) -> Shard | None:
+    """The shard that was asked for, or that the resumed run is; None for a run in one piece. Raises UsageProblem."""
+    given = draft.given
+    shard: Shard | None = draft.values["shard"]
+    if given.resume:
+        earlier = draft.earlier_run.get("shard")
+        before = earlier and Shard(earlier["number"], earlier["count"])
+        if shard and shard != before:
+            raise UsageProblem(
+                f"--shard {given.shard}: the run that is resumed is {before or 'no shard'}; leave --shard out"
+            )
+        shard = before
+    if shard and (gates := getattr(given, "gate", None)):
         raise UsageProblem(
-            f"--shard {option.shard}: the run that is resumed is {before or 'no shard'}; leave --shard out"
-        )
-    if shard and option.gate:
-        raise UsageProblem(
-            f"--gate {option.gate[0]!r} would judge {shard} by a part of the cases; put the shards together with"
+            f"--gate {gates[0]!r} would judge {shard} by a part of the cases; put the shards together with"
             " agentgauge merge, and give the gate to pytest --rescore=MERGED"
         )
     return shard
@@ -71,7 +76,7 @@ def kept(shard: Shard, cases: Sequence[Planned | None], *, is_planned: bool) -> 
     return {places[position] for position in mine} | set(ordinary[shard.number - 1 :: shard.count])
 
 
-def whole_plan(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, Any]:
+def whole_plan(shard: Shard, cases: Sequence[Planned | None] = (), tasks: Sequence[str] = ()) -> dict[str, Any]:
     """The content of ``FILE``. About the whole plan: ``planned``, the number of cases, ``plan``, their digest,
     ``tasks`` in order, and ``used``, how many shards have cases: the first ones."""
     planned = [case for case in cases if case]
@@ -80,24 +85,15 @@ def whole_plan(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, 
         **asdict(shard),
         "planned": len(planned),
         "plan": hashlib.sha256(text.encode()).hexdigest()[:16] if planned else None,
-        "tasks": list(dict.fromkeys(case.task.name for case in planned)),
+        "tasks": list(tasks),
         "used": min(shard.count, len(units_of(planned))),
     }
 
 
-def empty_shard(folder: RunFolder, shard: Shard | None) -> str:
-    """A sentence if the shard has no test but other shards have some; empty if that is not known. Raises UsageProblem
-    where the file is damaged."""
-    if shard is None or not (folder.path / FILE).exists():
-        return ""
-    planned = folder.read_json(FILE)["planned"]
-    return f"{shard} has none of the {planned:,} cases; it has nothing to do and leaves no folder"
-
-
-def read_whole_plan(folder: RunFolder, shard: Shard | None) -> dict[str, Any] | None:
+def read_whole_plan(run: Run) -> dict[str, Any] | None:
     """The content of ``FILE``, without the plan's entries if there is no plan yet; None for a run in one piece. Raises
     UsageProblem if the file is damaged.
     """
-    if shard is None:
+    if (shard := run.settings.of(ShardOptions).shard) is None:
         return None
-    return dict(folder.read_json(FILE)) if (folder.path / FILE).exists() else whole_plan(shard)
+    return dict(run.files.read_json(FILE)) if (run.folder / FILE).exists() else whole_plan(shard)

@@ -1,0 +1,1 @@
+"""``--shard``: the part of a run that one machine does, and what is known of the whole."""

@@ -1,1 +1,0 @@
-"""Which machine and which worker runs which cases: computed alike everywhere, from the cases alone."""
