@@ -54,6 +54,7 @@ class Option:
     fingerprint: str = ""  # it changes results, so the fingerprint of a case has the VALUE, or what follows from it
     to_shards: bool = False  # the pytest processes of ``agentgauge launch`` get the value
     to_models: bool = True  # so do the runs of several models; otherwise their launcher alone reads it
+    judges: bool = False  # it judges a run: where it is given, one that has ended is judged again
     divided: bool = False  # it is a total: each of these processes and runs gets a part
     together: bool = False  # several runs have it together: their launcher reads it, and passes it on whole
     keeps_run: bool = False  # beside it, the run folder stays after a run of a project's own tests alone

@@ -183,17 +183,6 @@ class RunOptions:
         usual="refuse",
         to_shards=True,
     )
-    gates: Any = option(
-        "--gate=EXPR",
-        "fail the run unless the condition holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression"
-        " against RUN'; may repeat",
-        owner="agentgauge.run.gates",
-        many=True,
-        default=(),
-        kept=RESUMED,
-        stored="gates",
-        keeps_run=True,
-    )
     scoring: str = option(
         "--scoring=parity|strict",
         "parity reproduces the published evaluators, quirks included; strict applies the documented fixes",

@@ -59,8 +59,8 @@ def run_several_models(config: pytest.Config) -> int | None:
         from_settings = (f"{prefixed('--model-url')}={url}",) if url else ()
         members = tuple(map(Member, named(models), models, repeat((*from_settings, *line.words))))
         group = stored = RunGroup(members, totals({option.key: ours[name] for name, option in OPTIONS.items()}))
-    # a run that has ended has not been held against a gate that is given now
-    again = stored is None and any(word.startswith(("--gate", prefixed("--gate"))) for word in line.words)
+    judging = tuple(form for each in OPTIONS.values() if each.judges for form in (each.name, prefixed(each.name)))
+    again = stored is None and any(word.startswith(judging) for word in line.words)
     together = {option.name: ours[option.name] for option in TOGETHER if ours[option.name]}
     more: dict[str, Any] = {"tasks": registry_of(config), "stored": stored, "together": together}
     return run_members(parent, group, REPORTS, root=root, again=again, **more)

@@ -109,8 +109,7 @@ class Run:
         self.service_problem = ""  # why a service did not start, or is gone for good
         self.earlier_death = ""  # of a resumed run: a sentence about cases that were running when a process died
         self.about = dict(settings.about)  # what run.json says more; plugins add to it before it is written
-        self.gates: list[dict[str, str | None]] = []
-        self.held: list[str] = []  # no problems: gates that hold, and what each would have found
+        self.held: list[str] = []  # no problems: what holds, and why
         self.problems: list[str] = []
         self.notes: list[str] = []
         self.summary_json: dict[str, Any] | None = None  # the content of summary.json
@@ -396,7 +395,6 @@ class Run:
             self.plan,
             tools=self.tools,
             sandbox=self.sandbox,
-            gates=self.gates,
             started=self.started,
             finished=finished,
             revisions=self._revisions.known(wait=finished is not None),

@@ -270,9 +270,8 @@ def run_json(
     """The content of run.json. A resumed run keeps its first command and selection.
 
     ``plan``: empty before it is known. ``more``: ``tools``, the identity of each; ``sandbox``, the protections for code
-    that a model wrote; ``reported``, what endpoints call their models; ``gates``, the problem of each, None for a gate
-    that holds; ``started`` and ``finished``, seconds since the epoch; ``revisions``, the commits of AgentGauge and of
-    the user's project; and what plugins add.
+    that a model wrote; ``reported``, what endpoints call their models; ``started`` and ``finished``, seconds since
+    the epoch; ``revisions``, the commits of AgentGauge and of the user's project; and what plugins add.
     """
     earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
     tasks = sorted({task for task, _, _ in plan})
@@ -294,7 +293,6 @@ def run_json(
         "planned": len(plan),
         "sandbox": (),
         "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
-        "gates": [],
         "started": None,
         "finished": None,
         **more,

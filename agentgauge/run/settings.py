@@ -32,7 +32,6 @@ from agentgauge.data.find import data_folder, find_data, find_used_data
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS
-from agentgauge.run.gates import Gate, Regression, parse_gate
 from agentgauge.run.hooks import ask_installed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.option_values import fingerprinted_values, read_values, refuse_together, stored_values
@@ -66,7 +65,6 @@ class Settings(RunOptions):
     official: Mapping[str, bool]  # task name → whether that data is the user's, not the bundled set
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
     tool_server: str | None = field(repr=False)  # with its login, if it has one
-    gates: tuple[Gate, ...]
     scoring: Scoring
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     roles: Mapping[str, ModelSpec]  # how to reach the models of further roles, such as a judge: option → spec
@@ -189,18 +187,11 @@ def read_settings(
     draft = Draft(option, values, earlier, about, file, tasks, run_dir, named, facts, spec, roles, values["slots"])
     ask_installed("pytest_agentgauge_configure", draft=draft)
     sandbox.hide(list(named))
-    gates = tuple(parse_gate(text, tasks) for text in values["gates"])
-    if values.get("cache") and (tests := [gate.text for gate in gates if isinstance(gate, Regression)]):
-        raise UsageProblem(
-            f"--cache and --gate {tests[0]!r} cannot be used together: replies from the cache may be those of the other"
-            " run, so that their difference says nothing of how replies vary; leave one of the two out"
-        )
     values |= {
         "model": model,
         "model_url": model.url,
         "run_dir": run_dir,
         "prompts": values["prompts"] or file.prompts,
-        "gates": gates,
     }
     return Settings(
         **{each.attribute: values[each.attribute] for each in options_of(RunOptions).values()},

@@ -1,5 +1,5 @@
-"""AgentGauge's own reports of a run, on the hooks that others have too: summary, leaderboard, verdicts of its gates,
-page, and the summary of a CI job. They come first, so that others find what they write."""
+"""AgentGauge's own reports of a run, on the hooks that others have too: summary, leaderboard, page, and
+the summary of a CI job. They come first, so that others find what they write."""
 
 from __future__ import annotations
 
@@ -61,21 +61,6 @@ def _add_figures(run: Run, figures: object) -> None:
 
 
 @first
-def pytest_agentgauge_summary(run: Run) -> None:
-    """The gates."""
-    from agentgauge_reports.comparison import check_gate, warning
-
-    assert run.summary_json is not None
-    if run.settings.gates and (text := warning(run.settings.gates, run.summary_json)):
-        run.notes.append(text)
-    for gate in run.settings.gates:
-        problem, seen = check_gate(gate, run.summary_json, run.folder, run.settings.tasks)
-        run.gates.append({"text": gate.text, "problem": problem})
-        run.problems += [problem] if problem else []
-        run.held += [f"gate {gate.text} holds: {seen}"] if seen else []
-
-
-@first
 def pytest_agentgauge_report(run: Run) -> None:
     """The page, and the summary of a CI job."""
     from agentgauge_reports.formats import job_summary
@@ -93,4 +78,4 @@ def pytest_agentgauge_report(run: Run) -> None:
     run.notes += omitted.sentences("report.html")
     assert run.summary_json is not None
     notes = [*run.held, *run.problems, *run.notes]
-    run.notes += job_summary.add(run.summary_json, settings.tasks, run.gates, notes)
+    run.notes += job_summary.add(run.summary_json, settings.tasks, run.about.get("gates", ()), notes)

@@ -109,19 +109,6 @@ def test_a_judge_that_fails_fails_the_run(tmp_path):
     assert "the run is not judged by it" in result.output
 
 
-def test_a_gate_that_cannot_be_checked_fails_the_run(tmp_path, monkeypatch):
-    """Whatever keeps it from that."""
-
-    def broken(*_):
-        raise ZeroDivisionError("a defect")
-
-    monkeypatch.setattr("agentgauge_reports.comparison.check_gate", broken)
-    project = Project.make(tmp_path / "p", 1)
-    result = project.run("--model=oracle", "--run-dir=run", "--gate=toy.say.Acc>=40")
-    assert result.status == 1
-    assert "ZeroDivisionError: a defect" in result.output
-
-
 def test_a_folders_hooks_see_its_cases_alone(tmp_path):
     project = Project.make(tmp_path / "p", 1)
     (project.path / "other").mkdir()

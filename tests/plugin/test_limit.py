@@ -33,7 +33,7 @@ def collected(result: Result) -> list[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With the run ``sixteen``."""
     there = tmp_path_factory.mktemp("limit")
-    run_wild("--model=oracle", "--limit=16", "--gate=wild.Session>=50", "--run-dir=sixteen", cwd=there)
+    run_wild("--model=oracle", "--limit=16", "--run-dir=sixteen", cwd=there)
     return there
 
 
@@ -136,8 +136,9 @@ def test_a_comparison_names_the_limit(tmp_path: Path, folder: Path) -> None:
     assert json.loads(comparison(runs, "json", tmp_path, Registry.installed()))["runs"][0]["limit"] == "--limit=16"
 
 
+@pytest.mark.uses("gates")
 def test_gates_on_a_limited_run_warn(tmp_path: Path) -> None:
-    gate = "--gate=wild.Task>=50"
-    warned = run_wild("--model=oracle", "--limit=8", gate, "--run-dir=part", cwd=tmp_path)
+    gates = ("--gate=wild.Task>=50", "--gate=wild.Session>=50")
+    warned = run_wild("--model=oracle", "--limit=8", *gates, "--run-dir=part", cwd=tmp_path)
     assert "warning: the gates judge a part of the samples (--limit=8)" in warned.output
     assert "warning: the gates" not in run_wild("--model=oracle", "--limit=8", "--run-dir=none", cwd=tmp_path).output

@@ -716,7 +716,7 @@ def test_a_named_folder_holds_records_page_and_usage(project_screen, endpoint_sc
     [
         ((), "[tests]\nrun_folder = true\n", True),
         ((), "[tests]\nrun_folder = false\n", False),
-        (("--gate=tests.Passed>=10",), "", True),
+        pytest.param(("--gate=tests.Passed>=10",), "", True, marks=pytest.mark.uses("gates")),
         pytest.param(("--budget=1Mtok",), "", True, marks=pytest.mark.uses("budget")),
         pytest.param(("--shard=1/1",), "", True, marks=pytest.mark.uses("shards")),
         pytest.param(("--record=tape.jsonl",), "", False, marks=pytest.mark.uses("recording")),

@@ -28,15 +28,14 @@ def ran(folder: Path, *options: str) -> Result:
 
 @pytest.fixture(scope="module")
 def serial(tmp_path_factory) -> Result:
-    """A run in one process, whose gates hold."""
-    return ran(tmp_path_factory.mktemp("serial"), "--gate", "toy.say.Acc>=80", "--gate", "toy.say.Acc<90")
+    """A run in one process."""
+    return ran(tmp_path_factory.mktemp("serial"))
 
 
 @pytest.fixture(scope="module")
-def gated(tmp_path_factory) -> Result:
-    """A verbose run with a gate that fails, which notes for ``--lf`` what was wrong."""
-    gates = ("--gate", "toy.say.Acc>=80", "--gate", "toy.say.Acc>=90")
-    return ran(tmp_path_factory.mktemp("gated"), *gates, "-v", "-p", "cacheprovider")
+def verbose(tmp_path_factory) -> Result:
+    """A verbose run, which notes for ``--lf`` what was wrong."""
+    return ran(tmp_path_factory.mktemp("verbose"), "-v", "-p", "cacheprovider")
 
 
 @WORKERS
@@ -108,9 +107,9 @@ def test_stopping_at_the_first_failure_starts_nothing_new(tmp_path, endpoint, wo
     assert task["missing"] > 20
 
 
-def test_last_failed_runs_the_wrong_case_again(gated, model):
-    result = Project(gated.path).run(*model, "-p", "cacheprovider", "--lf", "--run-dir", "second")
-    assert [record["sample"] for record in records(gated.path / "second")] == ["s3"], result.output
+def test_last_failed_runs_the_wrong_case_again(verbose, model):
+    result = Project(verbose.path).run(*model, "-p", "cacheprovider", "--lf", "--run-dir", "second")
+    assert [record["sample"] for record in records(verbose.path / "second")] == ["s3"], result.output
 
 
 @pytest.mark.parametrize(
@@ -123,13 +122,6 @@ def test_ordinary_tests_beside_keep_their_exit_status(project, model, body, stat
     result = project.run(*model, *workers, "--run-dir", "run")
     assert result.status == status, result.output
     assert result.summary("run")["tasks"]["toy.say"]["passed"] == 5
-
-
-def test_a_gate_decides_the_exit_status(serial, gated):
-    assert re.findall(r"gate toy.*: Acc is .*", gated.output) == ["gate toy.say.Acc>=90: Acc is 83.33"]
-    assert gated.status == 1
-    assert "Acc is" not in serial.output
-    assert serial.status == 0
 
 
 def test_attempts_are_cases_with_seeds_of_their_own_and_averaged_by_sample(project, model, endpoint):
@@ -164,9 +156,9 @@ def test_progress_is_plain_lines_without_a_terminal(serial):
     assert "\r" not in serial.output
 
 
-def test_verbose_names_each_case(gated):
-    assert re.search(r"test_say\[s3\] WRONG", gated.output)
-    assert re.search(r"test_say\[s4\] PASSED", gated.output)
+def test_verbose_names_each_case(verbose):
+    assert re.search(r"test_say\[s3\] WRONG", verbose.output)
+    assert re.search(r"test_say\[s4\] PASSED", verbose.output)
 
 
 def test_run_json_tells_how_the_run_was_made(serial):

@@ -244,6 +244,7 @@ def test_merge_takes_the_data_that_the_shards_used(tmp_path, model, monkeypatch)
     assert not Path("other").exists()
 
 
+@pytest.mark.uses("gates")
 def test_every_option_of_a_run_holds_when_it_is_resumed(tmp_path, endpoint, model):
     project = Project.make(tmp_path / "project")
     given = ("--scoring=strict", "--attempts=2", "--in-flight=3", "--gate=toy.say.Acc>=101", "--limit=4")

@@ -373,6 +373,7 @@ def test_without_a_whole_session_there_is_no_value_and_every_report_says_why(fol
     assert read_run(run).metrics["wild.Session"].value is None
 
 
+@pytest.mark.uses("gates")
 def test_a_gate_on_it_fails_and_says_why(tmp_path: Path) -> None:
     words = ("--model=oracle", "-k", "clarify", "--gate=wild.Session>=0", "--run-dir=run")
     assert f"gate wild.Session>=0: {WHY}" in flat(run_wild(*words, cwd=tmp_path, status=1).output)

@@ -206,6 +206,7 @@ def test_a_decision_that_is_not_there_is_not_made_up(tmp_path, content, problem)
     assert problem in str(refused.value)
 
 
+@pytest.mark.uses("gates")
 def test_runs_with_and_without_pictures_are_not_compared_on_figures_that_need_them(data, blind, seeing):
     run(data, seeing, *ORACLE, "--run-dir", "sees", name="other")
     gate = "--gate=mmau.ds_oracle.Accuracy no significant regression against sees"

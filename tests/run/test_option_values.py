@@ -37,18 +37,28 @@ EARLIER = {
 }
 
 
+GATED = (
+    ({}, {"gates": ()}),
+    ({"gate": ["b>=2"]}, {"gates": ["b>=2"]}),
+    ({"resume": "run"}, {"gates": ["a>=1"]}),
+    ({"rescore": "run"}, {"gates": ()}),
+)
+"""Of an option that may repeat."""
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, {"dialect": "native", "attempts": 1, "temperature": None, "slots": 32, "gates": ()}),
+        ({}, {"dialect": "native", "attempts": 1, "temperature": None, "slots": 32}),
         pytest.param({"batch": True}, {"slots": 5000, "batch": True}, marks=pytest.mark.uses("batch")),
         pytest.param({"batch": True, "in_flight": 6}, {"slots": 6}, marks=pytest.mark.uses("batch")),
-        ({"temperature": 0.0, "gate": ["b>=2"]}, {"temperature": 0.0, "gates": ["b>=2"]}),
+        ({"temperature": 0.0}, {"temperature": 0.0}),
+        *(pytest.param(*one, marks=pytest.mark.uses("gates")) for one in GATED),
         ({"data": "", "tool_server": ""}, {"data": "auto", "tool_server": None}),
         (
             {"resume": "run"},
             {
-                **{name: EARLIER[name] for name in ("dialect", "scoring", "attempts", "data", "max_tokens", "gates")},
+                **{name: EARLIER[name] for name in ("dialect", "scoring", "attempts", "data", "max_tokens")},
                 "slots": 4,
                 "temperature": 0.5,
                 "tool_server": "http://h",
@@ -57,7 +67,7 @@ EARLIER = {
         ),
         pytest.param({"resume": "run", "batch": True}, {"slots": 5000}, marks=pytest.mark.uses("batch")),
         ({"resume": "run", "in_flight": 8, "temperature": 0.0, "dialect": "qwen"}, {"slots": 8, "temperature": 0.0}),
-        ({"rescore": "run"}, {"dialect": "react", "attempts": 3, "temperature": None, "slots": 32, "gates": ()}),
+        ({"rescore": "run"}, {"dialect": "react", "attempts": 3, "temperature": None, "slots": 32}),
         ({"replay": "file", "scoring": "parity"}, {"dialect": "react", "scoring": "parity", "tool_server": None}),
     ],
     ids=str,

@@ -121,7 +121,9 @@ def test_a_task_itself_can_be_named(project: Path) -> None:
         ({"limit": True}, "limit=True does not fit: it takes an integer"),
         ({"temperature": "0.5"}, "temperature='0.5' does not fit: it takes a number"),
         ({"allow_unsafe_code": 1}, "allow_unsafe_code=1 does not fit: it takes True or False"),
-        ({"gate": [3]}, "gate=[3] does not fit: it takes a text, or a list of texts"),
+        pytest.param(
+            {"gate": [3]}, "gate=[3] does not fit: it takes a text, or a list", marks=pytest.mark.uses("gates")
+        ),
     ],
 )
 def test_a_mistake_gets_one_sentence(project: Path, options, sentence: str) -> None:
@@ -136,10 +138,11 @@ def test_there_is_no_summary_before_the_end(project: Path) -> None:
         _ = run_of().summary
 
 
+@pytest.mark.uses("gates")
 def test_one_text_is_a_task_and_a_gate(project: Path) -> None:
     run = run_of(tasks="toy.say", gate="toy.say.Acc>=40", limit=2)
     assert asyncio.run(run.solve())["toy.say"].planned == 2
-    assert run.gates == [{"text": "toy.say.Acc>=40", "problem": None}]
+    assert run.about["gates"] == [{"text": "toy.say.Acc>=40", "problem": None}]
 
 
 def test_a_task_that_is_named_twice_runs_once(project: Path) -> None:

@@ -65,6 +65,7 @@ def test_three_models_in_one_command_equal_three_runs(project):
         assert run_json(one)["configs"] == run_json(other)["configs"]
 
 
+@pytest.mark.uses("gates")
 def test_the_end_has_a_row_for_each_model_the_best_first(project):
     result = project.run("--model=baseline", "--model=oracle", "--run-dir=out", "--gate=toy.say.Acc>=50")
     assert result.status == 1, result.output

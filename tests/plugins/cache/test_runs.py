@@ -164,10 +164,11 @@ def test_no_secret_enters_the_folder(project, endpoint):
             marks=pytest.mark.uses("recording"),
         ),
         (("--rescore=one",), "--cache and --rescore cannot be used together: a rescored run asks no model"),
-        (
+        pytest.param(
             ("--gate=no significant regression against one",),
             "--cache and --gate 'no significant regression against one' cannot be used together: replies from the cache"
             " may be those of the other run",
+            marks=pytest.mark.uses("gates"),
         ),
         (("--cache=file",), "--cache {here}/file cannot be used (File exists); give a folder that can be written"),
     ],
@@ -182,6 +183,7 @@ def test_what_a_cache_cannot_be_used_with_is_refused(project, endpoint, argument
     assert len(endpoint.requests) == sent and not (project.path / "two").exists()
 
 
+@pytest.mark.uses("gates")
 def test_a_run_with_replies_of_an_earlier_one_passes_no_gate_against_it(project, endpoint):
     run(project, endpoint.url, "one")
     run(project, endpoint.url, "two")

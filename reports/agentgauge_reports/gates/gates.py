@@ -1,10 +1,10 @@
-"""``--gate``: a condition on the results that decides the exit status."""
+"""What a gate may say."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,3 +106,12 @@ def _refuse_unknown(text: str, task: str, metric: str, tasks: Registry) -> None:
         raise UsageProblem(f"--gate {text!r} names no known task; known are {', '.join(sorted(tasks.names))}")
     if metric and metric not in (columns := tasks[task].shown.columns):
         raise UsageProblem(f"--gate {text!r}: {task} has no metric {metric!r}; it has {', '.join(columns)}")
+
+
+def refuse_cache(gates: Iterable[Gate]) -> None:
+    """Beside ``--cache``. Raises UsageProblem."""
+    if tests := [gate.text for gate in gates if isinstance(gate, Regression)]:
+        raise UsageProblem(
+            f"--cache and --gate {tests[0]!r} cannot be used together: replies from the cache may be those of the other"
+            " run, so that their difference says nothing of how replies vary; leave one of the two out"
+        )

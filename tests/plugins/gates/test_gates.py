@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
-from agentgauge_reports.comparison import check_gate
+from agentgauge_reports.gates.gates import Regression, Threshold, parse_gate
+from agentgauge_reports.gates.verdict import check_gate
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.registry import Registry
-from agentgauge.run.gates import Regression, Threshold, parse_gate
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.conftest import say
 from tests.plugin.project import Project
 from tests.plugin.toy import toy
 from tests.reports.runs import PLANS, written
+
+pytestmark = pytest.mark.slow
 
 
 def with_column(name, column):
@@ -241,3 +246,33 @@ def test_a_gate_against_a_folder_that_is_no_run_is_refused_before_collection(pro
     result = project.run("--gate", "no significant regression against nowhere")
     assert result.status == 4
     assert "nowhere is not a run folder" in result.output and "collected" not in result.output
+
+
+def test_a_gate_decides_the_exit_status_and_other_programs_are_told(project, model):
+    holds, fails = ("--gate", "toy.say.Acc>=80"), ("--gate", "toy.say.Acc>=90")
+    result = project.run(*model, *holds, "--gate", "toy.say.Acc<90", "--run-dir=holds")
+    assert result.status == 0 and "Acc is" not in result.output, result.output
+    env = {"GITHUB_STEP_SUMMARY": str(project.path / "summary.md"), "GITHUB_ACTIONS": "true"}
+    result = project.run(*model, *holds, *fails, "--run-dir=fails", env=env)
+    assert result.status == 1
+    assert re.findall(r"gate toy.*: Acc is .*", result.output)[0] == "gate toy.say.Acc>=90: Acc is 83.33"
+    assert json.loads((project.path / "fails" / "run.json").read_text())["gates"] == [
+        {"text": "toy.say.Acc>=80", "problem": None},
+        {"text": "toy.say.Acc>=90", "problem": "gate toy.say.Acc>=90: Acc is 83.33"},
+    ]
+    assert "::error title=AgentGauge::gate toy.say.Acc>=90: Acc is 83.33" in result.output.splitlines()
+    summary = (project.path / "summary.md").read_text()
+    assert "- gate toy.say.Acc\\>=90: fails" in summary and "- gate toy.say.Acc\\>=80: holds" in summary
+
+
+def test_a_gate_that_cannot_be_checked_fails_the_run(tmp_path, monkeypatch):
+    """Whatever keeps it from that."""
+
+    def broken(*_):
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("agentgauge_reports.gates.verdict.check_gate", broken)
+    project = Project.make(tmp_path / "p", 1)
+    result = project.run("--model=oracle", "--run-dir=run", "--gate=toy.say.Acc>=40")
+    assert result.status == 1
+    assert "ZeroDivisionError: a defect" in result.output

@@ -1,0 +1,1 @@
+"""Conditions on the results that decide the exit status."""
