@@ -150,6 +150,16 @@ def pytest_agentgauge_options() -> type:
 
 
 @hookspec
+def pytest_agentgauge_pytest_plugins() -> Sequence[str]:
+    """Modules that pytest loads as plugins: fixtures, and pytest's own hooks. Of AgentGauge's own plugins alone;
+    another package names its own in the entry-point group ``pytest11``.
+
+        def pytest_agentgauge_pytest_plugins():
+            return ["agentgauge.plugins.own_tests.pytest_fixtures"]
+    """
+
+
+@hookspec
 def pytest_agentgauge_repeats(given: Namespace) -> Mapping[str, Any] | None:
     """The settings of an earlier run (``agentgauge.run.settings.stored_settings``) that the run repeats: it has them
     where no option says another thing, and asks no model, since a ``Part`` gives the replies. ``given``: the options,

@@ -34,6 +34,7 @@ ANNOUNCING = tuple(
         "agents",
         "tools",
         "options",
+        "pytest_plugins",
         "repeats",
         "configure",
         "choose",
