@@ -205,6 +205,16 @@ def pytest_agentgauge_process(process: Process) -> Part | None:
 
 
 @hookspec
+def pytest_agentgauge_progress(folder: Path) -> str:
+    """The progress line of a run is shown, once a second: words of it about what goes on, or an empty text.
+    ``folder``: of the run, where a ``Part`` has noted it (``Part.note``). What is raised is passed over.
+
+        def pytest_agentgauge_progress(folder):
+            return f"{waiting_in(folder)} requests are throttled"
+    """
+
+
+@hookspec
 def pytest_agentgauge_several(parent: Path, together: Mapping[str, str]) -> Beside | None:
     """Several runs of one command are to start side by side, each in a process of its own: what a plugin does beside
     them, in the process of their launcher, such as to stop all of them. ``parent``: the folder of their folders.

@@ -39,6 +39,7 @@ ANNOUNCING = tuple(
         "configure",
         "choose",
         "process",
+        "progress",
         "several",
         "merge",
     )
