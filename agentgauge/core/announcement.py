@@ -82,9 +82,10 @@ def loaded(plugin: EntryPoint) -> Any:
     except UsageProblem:
         raise
     except Exception as error:  # of another package
+        ours = package_of(plugin) == NAME  # the metadata of an earlier version names a module that it does not have
+        advice = "install AgentGauge again" if ours else "correct its package, or uninstall it"
         raise UsageProblem(
-            f"the plugin {_named(plugin)} cannot be imported ({type(error).__name__}: {error}); correct its package, or"
-            " uninstall it"
+            f"the plugin {_named(plugin)} cannot be imported ({type(error).__name__}: {error}); {advice}"
         ) from error
 
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import pytest
 
 from agentgauge.cli.main import main
-from tests.docs.pages import PAGES, ROOT, commands
+from tests.docs.pages import PAGES, ROOT, commands, of_all_plugins
 from tests.plugin.project import PYTEST
 
 SHOWN = [*PAGES, *sorted((ROOT / "examples").glob("*/README.md"))]
@@ -64,6 +64,7 @@ FRAGMENTS = {
 """Commands that a sentence names without what they need."""
 
 
+@of_all_plugins
 def test_pytest_knows_every_option_of_every_command() -> None:
     shown = [words for page in SHOWN for words in commands(page.read_text(encoding="utf-8"), "pytest")]
     lines = [[word for word in words if not word.startswith(ELSEWHERE)] for words in shown if words != ["--model"]]
@@ -98,6 +99,7 @@ def test_every_fragment_stands_on_a_page() -> None:
     assert FRAGMENTS - shown == set()
 
 
+@of_all_plugins
 @pytest.mark.parametrize("words", _commands_of_agentgauge())
 def test_agentgauge_understands_every_command(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     parse = argparse.ArgumentParser.parse_known_args

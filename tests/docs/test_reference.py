@@ -27,7 +27,7 @@ from bench_gta.atomic.fixes import Fix
 from bench_gta.similarity import BACKENDS
 from bench_mmau.fixes import Fixes as MmauFixes
 from bench_wild.fixes import Fix as WildFix
-from tests.docs.pages import PAGES, ROOT, blocks, rows, text
+from tests.docs.pages import PAGES, ROOT, blocks, of_all_plugins, rows, text
 from tool_impls.availability import check
 from tool_impls.operation.search import SERPER_KEY
 from tool_impls.registry import BACKENDS as BACKENDS_OF_TOOLS
@@ -44,6 +44,7 @@ def _plain(cell: str) -> str:
 
 
 @pytest.mark.uses("agents", "batch", "budget", "cache", "gates", "recording", "shards")
+@of_all_plugins
 def test_the_page_has_every_option_with_its_default_in_the_order_of_help() -> None:
     """Where a row is missing, this one is a beginning; the meaning on the page has links."""
     written = [(_plain(row[0]), _plain(row[1])) for row in rows(OPTIONS_PAGE, "option", "default")]
@@ -157,6 +158,7 @@ def test_every_option_of_the_tool_server_is_listed() -> None:
     assert listed == offered
 
 
+@of_all_plugins
 def test_every_format_of_reports_is_listed() -> None:
     table = rows(text("docs/reports.md"), "format", "what is written", "95 % intervals")
     assert [_plain(name) for row in table for name in row[0].split(", ")] == list(FORMATS)
