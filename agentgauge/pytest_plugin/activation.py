@@ -13,6 +13,7 @@ import pytest
 
 from agentgauge import sandbox
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.features import features
 from agentgauge.core.files import refusal
 from agentgauge.core.processes import TOOL_TOKEN, end_with, kept, make_tool_token
 from agentgauge.core.redaction import redact_logs
@@ -170,7 +171,7 @@ def activate(config: pytest.Config) -> None:
         controller = Controller(config, run)
         config.pluginmanager.register(controller, "agentgauge-controller")
         config.pluginmanager.register(controller.reporting, "agentgauge-reporting")
-        if results := config.getoption("allure_report_dir", None):
+        if results := _allure_folder(config):
             from agentgauge.pytest_plugin.allure import AllureResults
 
             config.pluginmanager.register(AllureResults(Path(results)), "agentgauge-allure-results")
@@ -196,6 +197,12 @@ def activate_late(config: pytest.Config) -> Collection | None:
         except pytest.UsageError as problem:
             config.stash[PROBLEM] = problem
     return config.stash.get(COLLECTION, None)
+
+
+def _allure_folder(config: pytest.Config) -> str:
+    """Where ``--alluredir`` writes to; empty where AgentGauge has nothing of its own to write there."""
+    has_reports = any(plugin.name == "allure" for plugin in features())
+    return str((has_reports and config.getoption("allure_report_dir", None)) or "")
 
 
 def _claimed(config: pytest.Config) -> Run:
@@ -239,7 +246,7 @@ def _run_cases(config: pytest.Config, settings: Settings, info: Place) -> None:
     worker = config.stash[WORKER] = Worker(config, settings, info, collection)
     for name, plugin in (("worker", worker), ("own-tests", OwnTests(worker))):
         config.pluginmanager.register(plugin, f"agentgauge-{name}")
-    if config.getoption("allure_report_dir", None):
+    if _allure_folder(config):
         from agentgauge.pytest_plugin.allure import AllureFilter
 
         config.pluginmanager.register(AllureFilter(config), "agentgauge-allure")

@@ -40,6 +40,7 @@ ANNOUNCING = tuple(
         "process",
         "several",
         "merge",
+        "reports",
     )
 )
 """Hooks of installed packages alone, which every process calls."""

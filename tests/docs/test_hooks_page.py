@@ -70,6 +70,7 @@ for name, hook in list(globals().items()):
 """
 
 
+@pytest.mark.uses("allure")
 @pytest.mark.heavy
 @pytest.mark.slow
 def test_the_example_of_every_hook_is_called(tmp_path: Path) -> None:
