@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agentgauge.run.part import Part, Process
     from agentgauge.run.report_form import ReportForm
     from agentgauge.run.run import Run
+    from agentgauge.run.screen import Screen
     from agentgauge.run.settings import Draft
     from agentgauge.run.several.beside import Beside
     from agentgauge.store.jsonl import CaseId, CaseOutline
@@ -79,8 +80,9 @@ def pytest_agentgauge_data() -> Sequence[DataSet]:
 
 
 @hookspec
-def pytest_agentgauge_commands() -> Mapping[str, Callable[[Sequence[str]], int]]:
-    """Commands of ``agentgauge``, by name: functions that get the words behind the name, and return the exit status.
+def pytest_agentgauge_commands() -> Mapping[str, Callable[..., int]]:
+    """Commands of ``agentgauge``, by name: functions that get the words behind the name, and the tasks that are known
+    where they take a second argument, and return the exit status.
     The first line of the docstring is the help. The commands of AgentGauge cannot be replaced.
 
         def pytest_agentgauge_commands():
@@ -357,11 +359,22 @@ def pytest_agentgauge_header(run: Run) -> Iterable[str]:
 
 
 @hookspec
-def pytest_agentgauge_late_header(run: Run) -> Iterable[str]:
-    """The first case has begun: lines for below the header that take time to compute. Not called without pytest.
+def pytest_agentgauge_screen(run: Run, screen: Screen) -> None:
+    """The header is shown, and benchmark cases run from now on: what a plugin shows meanwhile. ``screen.draw(line)``
+    draws the last line of a terminal again; ``run.until_cases_end`` takes what ends it. Not called without pytest.
 
-    def pytest_agentgauge_late_header(run):
-        return [f"the results will take about {len(run.plan) // 100} kB"]
+        def pytest_agentgauge_screen(run, screen):
+            screen.write_line(f"{len(run.plan)} cases are to run")
+    """
+
+
+@hookspec
+def pytest_agentgauge_late_header(run: Run) -> Iterable[str]:
+    """The first case has begun: lines for below the header that take time to compute, and must not delay it. Not called
+    without pytest.
+
+        def pytest_agentgauge_late_header(run):
+            return [f"the results will take about {len(run.plan) // 100} kB"]
     """
 
 

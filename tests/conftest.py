@@ -33,7 +33,7 @@ HEAVY = (
     # Ray
     "launch", "tools/test_ray_serve.py",
     # a browser
-    "reports/test_page_browser.py", "plugins/allure/test_dashboard.py", "reports/view/test_view_browser.py",
+    "reports/test_page_browser.py", "plugins/allure/test_dashboard.py", "plugins/view/test_view_browser.py",
     # environments of their own
     "docs/test_site.py", "plugin/test_beside.py", "gta/test_frameworks.py", "plugins/agents/test_frameworks.py",
     # whole runs: several at a time, with faults, full disks, kills and crashes, of examples and checkouts
@@ -43,7 +43,8 @@ HEAVY = (
     "parity/test_any_vectors.py", "plugin/test_checkout.py", "plugin/test_ci.py", "plugin/test_crashes.py",
     "plugin/test_faults.py", "plugin/test_full_disk.py", "plugin/test_installed.py", "plugin/test_judges.py",
     "plugin/test_kills.py", "plugin/test_mmau.py", "plugin/test_only_looking.py", "plugin/test_outages.py",
-    "plugin/test_own_outcomes.py", "plugin/test_progress.py", "plugin/test_same_result.py", "plugin/test_scoring.py",
+    "plugin/test_own_outcomes.py", "plugin/test_same_result.py", "plugin/test_scoring.py",
+    "plugins/progress/test_progress.py", "plugin/test_worker_count.py",
     "plugin/test_secrets.py", "plugin/test_services.py", "plugin/test_stopping.py", "plugin/test_vision.py",
     "plugin/test_wild.py", "plugin/test_workflow.py", "plugins/allure/test_runs.py", "plugins/shards/test_runs.py",
     "reports/test_export_gold.py",

@@ -33,7 +33,6 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "view": Command("agentgauge.cli.results:view", "show a folder of runs in a browser, running ones live"),
     "report": Command(
         "agentgauge.cli.report:main",
         "write a run's page, tables or dashboard, or files for other programs",
@@ -60,9 +59,9 @@ COMMANDS = {
     "cite": Command("agentgauge.cli.results:cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
 }
 
-Brought = Mapping[str, Callable[[Sequence[str]], int]]
-"""The commands of other packages, such as benchmarks: name → ``main(argv)``, which returns the exit status, and whose
-docstring begins with the help."""
+Brought = Mapping[str, Callable[..., int]]
+"""The commands of plugins, such as those of benchmarks: name → ``main(argv)`` or ``main(argv, tasks)``, which returns
+the exit status, and whose docstring begins with the help."""
 
 TASKS = "--tasks"
 
@@ -145,7 +144,8 @@ def _run(arguments: Sequence[str]) -> int:
         modules = [_imported(file) for file in files]
         os.environ.update(home_variables())
         run = pkgutil.resolve_name(command.function) if command else brought[name]
-        known = (_tasks(modules),) if command and command.knows_tasks else ()
+        knows_tasks = command.knows_tasks if command else len(inspect.signature(run).parameters) > 1
+        known = (_tasks(modules),) if knows_tasks else ()
         return int(run(arguments[1:], *known) or 0)
     except AgentGaugeError as problem:
         show(f"agentgauge: {problem}", file=sys.stderr)
@@ -183,22 +183,22 @@ def _tasks(modules: Iterable[ModuleType]) -> Registry:
 
 
 def commands_of_packages() -> tuple[Brought, list[UsageProblem]]:
-    """The commands of other packages, without those that have the name of one of ours. A package whose commands cannot
-    be had must not take those of others with it: why."""
-    found: dict[str, Callable[[Sequence[str]], int]] = {}
+    """The commands of plugins, without those that have the name of an earlier one: ours come first. A package whose
+    commands cannot be had must not take those of others with it: why."""
+    found: dict[str, Callable[..., int]] = {}
     problems: list[UsageProblem] = []
     for plugin in plugins():
         try:
             for name, function in announced_names(plugin, "commands").items():
                 if not callable(function):
                     raise refused(plugin, "commands", f"names {function!r:.200}; accepted is a function (argv)")
-                found[name] = function
+                found.setdefault(name, function)
         except UsageProblem as problem:
             problems.append(problem)
     return {name: function for name, function in found.items() if name not in COMMANDS}, problems
 
 
-def _help(function: Callable[[Sequence[str]], int]) -> str:
+def _help(function: Callable[..., int]) -> str:
     """The first line of a command's docstring, written as the help of ours is."""
     text = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
     return text[:1].lower() + text[1:]

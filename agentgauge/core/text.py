@@ -246,3 +246,14 @@ def shown(value: Json, most: int = _LONGEST) -> str:
 def cut(text: str, most: int = _LONGEST) -> str:
     """The beginning of a text; ``…`` stands for the rest."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def one_line(text: str) -> str:
+    """The lines of a text, joined."""
+    return " · ".join(words for line in text.splitlines() if (words := " ".join(line.split())))
+
+
+def clipped(text: str, most: int) -> str:
+    """The first line, in ``most`` characters."""
+    line = text[: 4 * most].strip().split("\n", 1)[0]
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -82,7 +82,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Distributed runs: a worker has written the plan; no case is sent before the services are up."""
-        if self.state.progress is None:
+        if not self.state.has_begun:
             self._begin()
 
     @pytest.hookimpl(optionalhook=True)
@@ -114,7 +114,7 @@ class Controller:
         if error and worker in self._numbers:
             self._free_numbers.append(self._numbers[worker])
             RunningFile(self.folder.path, self._numbers[worker]).write(RunningWork())
-        if error and error != KEYBOARD_INTERRUPT and self.state.progress is not None:
+        if error and error != KEYBOARD_INTERRUPT and self.state.has_begun:
             plan, lines = self.folder.plan(), self.folder.lines()
             running = [found.case for found in unended(self.folder.path, worker)]
             finished = {case for case in running if case in lines and lines[case].finished}
@@ -154,6 +154,7 @@ class Controller:
             pytest.exit(self.state.cannot_write(error), returncode=pytest.ExitCode.TESTS_FAILED)
         self._interrupts.handle(signal.SIGTERM, signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self.config.add_cleanup(self._remove_folder)
+        self.state.has_begun = True
         self.reporting.begin()
 
     def _prepare(self, dist: str) -> None:
@@ -191,7 +192,7 @@ class Controller:
         """A worker died. xdist blames the test that pytest had reached, which need not be the one that is guilty: the
         look-ahead runs others at the same time."""
         scheduling = self._scheduling
-        if self.state.progress is None or scheduling is None:
+        if not self.state.has_begun or scheduling is None:
             return
         worker = report.node.gateway.id
         running = self._running_at_death.pop(worker, None)
@@ -260,8 +261,6 @@ class Controller:
     def _end(self, session: pytest.Session, exitstatus: int) -> None:
         try:
             self.run.until_cases_end.close()
-            if self.state.progress:
-                self.state.progress.finish()
             if terminal := self.config.pluginmanager.get_plugin("terminalreporter"):
                 with suppress(OSError):  # of a terminal that is not ours
                     terminal.flush()  # ours notes that it cannot be written
@@ -270,7 +269,7 @@ class Controller:
                 session.exitstatus = exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
             if driver := self.config.stash.get(DRIVER, None):
                 self.run.tools, self.run.sandbox = driver.tools, driver.sandbox
-            if self.state.progress is not None and self.state.is_kept and not self.settings.assignment:
+            if self.state.has_begun and self.state.is_kept and not self.settings.assignment:
                 session.exitstatus = self._sum_up(exitstatus)
             elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
                 self.run.held += vision_lines(self.settings)

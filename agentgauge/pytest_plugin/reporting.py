@@ -20,8 +20,9 @@ from agentgauge.pytest_plugin.options import worker_count_notice
 from agentgauge.pytest_plugin.own_tests import KEPT
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, StopFile, running_work
-from agentgauge.run.progress import STATUSES, Progress, Write
+from agentgauge.run.progress import STATUSES
 from agentgauge.run.run_folder import header
+from agentgauge.run.screen import Screen, Write
 
 # -- pytest's terminal: nothing secret is written there, and the run goes on when it cannot be written.
 
@@ -67,6 +68,7 @@ class Reporting:
         self.state = state
         self.config = state.config
         self._late_header_is_due = False
+        self._screen: Screen | None = None  # while benchmark cases run
         self._counted = 0  # benchmark cases whose outcome pytest has shown
 
     def pytest_report_header(self) -> str | None:
@@ -74,10 +76,9 @@ class Reporting:
         return notice and f"agentgauge: {notice}"
 
     def begin(self) -> None:
-        """Show the header of the run, and make its progress line."""
+        """Show the header of the run, and give plugins the screen."""
         state, terminal = self.state, self._plugin("terminalreporter")
         if terminal is None:  # -p no:terminal
-            self._show_progress(None, None, live=False)
             return
         terminal.showfspath = False
         terminal.ensure_newline()
@@ -89,25 +90,13 @@ class Reporting:
         if death := state.run.earlier_death:
             self._write_titled(terminal, iter([death]))
         self._late_header_is_due = True
-        verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
-        write, screen = self._screen(terminal) if state.run.benchmark_cases else (None, None)
-        self._show_progress(write, screen, live=terminal.isatty and not verbose)
+        if state.run.benchmark_cases:
+            verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
+            write, file = self._past_capture(terminal)
+            self._screen = Screen(write, is_live=terminal.isatty and not verbose, file=file)
+            state.run.hooks.tell_now("pytest_agentgauge_screen", run=state.run, screen=self._screen)
 
-    def _show_progress(self, write: Write | None, screen: int | None, *, live: bool) -> None:
-        from agentgauge_reports.view.live import LiveRun
-
-        state, folder = self.state, self.state.run.folder
-        state.progress = Progress(
-            write,
-            live=live,
-            screen=screen,
-            planned=state.run.benchmark_cases,
-            folder=folder,
-            run=LiveRun(folder),
-            started=state.run.started,
-        )
-
-    def _screen(self, terminal: pytest.TerminalReporter) -> tuple[Write, int | None]:
+    def _past_capture(self, terminal: pytest.TerminalReporter) -> tuple[Write, int | None]:
         """Writes to the terminal from any thread, past pytest's capture of the running test's output; and the
         terminal's file descriptor."""
         terminal.flush()
@@ -144,8 +133,8 @@ class Reporting:
                 self._write_titled(self._plugin("terminalreporter"), iter(lines))
 
     def _make_room(self) -> None:
-        if self.state.progress:
-            self.state.progress.make_room()
+        if self._screen:
+            self._screen.make_room()
 
     def worker_died(self, worker: str, tests: list[str], *, is_last: bool) -> None:
         """Report which tests were running in a worker that died; they run again. ``is_last``: xdist ends the run."""
@@ -161,12 +150,12 @@ class Reporting:
 
     def report_waiting(self) -> None:
         """After the run was stopped: for what it waits. Called in another thread."""
-        work, progress = running_work(self.state.run.folder), self.state.progress
-        if not work.cases or not progress:
+        work, screen = running_work(self.state.run.folder), self._screen
+        if not work.cases or not screen:
             return
         requests = f"{work.requests} running request{'s' * (work.requests != 1)}"
         what = requests if work.requests else f"{work.cases} running case{'s' * (work.cases != 1)}"
-        progress.write_line(
+        screen.write_line(
             f"agentgauge: {self.state.run.stop_reason}: waiting for {what}, at most {LONGEST_WAIT / 60:g} min; no"
             " further request is sent, and Ctrl-C ends the wait"
         )

@@ -17,7 +17,6 @@ from agentgauge.core.option import destination
 from agentgauge.core.options import OPTIONS
 from agentgauge.pytest_plugin.options import given
 from agentgauge.run.coordination.stopping import StopFile
-from agentgauge.run.progress import Progress
 from agentgauge.run.run import Run
 from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
@@ -69,7 +68,7 @@ def selection(config: pytest.Config) -> dict[str, Any]:
 class RunState:
     config: pytest.Config
     run: Run
-    progress: Progress | None = None  # from when cases may run
+    has_begun: bool = False  # cases may run
     failures: int = 0  # reports of benchmark cases and ordinary tests
     ordinary_failures: int = 0
     missing_reason: str = ""  # why a case was not attempted, as its worker says

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from agentgauge.core.chat import CaseKey, ChatModel, ChatRequest, Message
 from agentgauge.core.errors import Fault, ModelFault, ReplayMiss
 from agentgauge.core.types import Usage
-from agentgauge.run.progress import PLAIN_SECONDS, short_count
+from agentgauge.run.progress import short_count
+from agentgauge.run.screen import PLAIN_SECONDS
 from bench_wild.generate.folder import FAILURES, FailedAttempt, GeneratorSettings, Ledger
 from bench_wild.generate.play import Ask, ModelRole, new_state, play
 from bench_wild.generate.texts import Tasks, name_of

@@ -28,7 +28,6 @@ from agentgauge_reports.leaderboard import (
 from agentgauge_reports.notices import cut_replies, endpoint_doubts, estimated_tokens, limit_of, named
 from agentgauge_reports.terminal import uncounted
 from agentgauge_reports.text import WIDTH, aligned, dollars, fill, markdown
-from agentgauge_reports.view.live import LiveRun
 
 Summaries = Mapping[str, Mapping[str, Any]]
 """Name of a run → its summary."""
@@ -223,4 +222,4 @@ def _gates(run: Path) -> list[dict[str, Any]]:
     return list(RunFolder(run).read_json("run.json").get("gates", ()))
 
 
-REPORTS = Reports(LiveRun, tasks_of, end_of)
+REPORTS = Reports(tasks_of, end_of)

@@ -183,6 +183,7 @@ def test_a_budget_stops_between_batches_and_counts_their_prices(tmp_path):
         assert all(len(job.items) <= 2 for job in server.jobs.values())  # the first case shows alone what cases cost
 
 
+@pytest.mark.uses("progress")
 def test_progress_says_what_is_where(tmp_path):
     with OpenAIStandIn() as server:
         server.ends = {0: "never"}

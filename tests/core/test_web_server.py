@@ -13,12 +13,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from agentgauge_reports.view.server import Viewer
 from aiohttp import web
 
 from agentgauge.core import web_server
@@ -42,6 +42,8 @@ Start = Callable[[Path], AbstractAsyncContextManager[int]]
 
 @asynccontextmanager
 async def view(folder: Path) -> AsyncIterator[int]:
+    from agentgauge_reports.view.server import Viewer
+
     viewer = Viewer(folder, Registry())
     async with served(viewer.app(), bind("127.0.0.1", 0)) as port:
         yield port
@@ -80,6 +82,10 @@ SERVERS: dict[str, tuple[Start, str, int]] = {
     "agents": (agents, "POST /v1/chat/completions", 401),
     "texts": (texts, "GET /", 405),
 }
+
+
+def of_plugins(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.uses(name) if name == "view" else ()) for name in names]
 
 
 @contextmanager
@@ -128,7 +134,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: loc", b"nothing"], ids=["silent", "slow", "odd"])
-@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("name", of_plugins(SERVERS))
 def test_idle_connections_keep_nobody_out(
     name: str, sent: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -153,7 +159,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("name", of_plugins(SERVERS))
 def test_nonsense_leaves_nothing_in_the_log(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A stranger could write any number of lines."""
     start, line, _ = SERVERS[name]
@@ -294,7 +300,7 @@ COMMANDS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", of_plugins(COMMANDS))
 def test_a_command_with_few_files_answers_beside_idle_connections(name: str, tmp_path: Path) -> None:
     """150 files may be open, which no more connections than that would use up without a bound."""
     command, line, status = COMMANDS[name]

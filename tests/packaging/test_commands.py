@@ -117,12 +117,20 @@ def test_a_mistyped_command_is_told_what_was_meant(capsys):
     [
         (["--verison"], "agentgauge: error: there is no option --verison (did you mean --version?)"),
         ([], "agentgauge: error: a command is missing; --help lists them"),
-        (["view", "--prot=3"], "agentgauge view: error: there is no option --prot (did you mean --port?)"),
+        pytest.param(
+            ["view", "--prot=3"],
+            "agentgauge view: error: there is no option --prot (did you mean --port?)",
+            marks=pytest.mark.uses("view"),
+        ),
         (
             ["data", "check", "wild", "--dta", "x"],
             "agentgauge data check: error: there is no option --dta (did you mean",
         ),
-        (["view", "runs", "more"], "agentgauge view: error: unexpected argument 'more'; --help shows what is accepted"),
+        pytest.param(
+            ["view", "runs", "more"],
+            "agentgauge view: error: unexpected argument 'more'; --help shows what is accepted",
+            marks=pytest.mark.uses("view"),
+        ),
     ],
 )
 def test_a_mistyped_option_of_a_command_is_told_what_was_meant(capsys, words, says):

@@ -71,7 +71,8 @@ pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
 OFTEN = """
-from agentgauge.run import progress, runner
+from agentgauge.plugins.progress import progress
+from agentgauge.run import runner
 runner.WATCH_SECONDS = 0.05
 progress.PLAIN_SECONDS = progress.LIVE_SECONDS = 0.1
 """

@@ -235,6 +235,7 @@ def test_beside(project, endpoint, plugins, arguments, own, said):
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "xdist"])
+@pytest.mark.uses("progress")
 def test_reruns_give_a_wrong_answer_no_second_chance_and_a_fault_one(project, endpoint, workers):
     result = run(project, FLAKY, endpoint, "pytest_rerunfailures", "--reruns=1", *workers)
     assert "5/5 · passed 4 · wrong 1 · broken 0" in result.output, result.output
@@ -313,6 +314,7 @@ def test_recording_plays_back_what_the_model_has_said(project, endpoint):
     assert "Network is disabled" in result.output and len(endpoint.requests) == 1
 
 
+@pytest.mark.uses("progress")
 def test_all_at_once(project, endpoint):
     """But for a browser: pytest-asyncio cannot run a test in a process where Playwright's synchronous side runs."""
     project.joinpath("pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n")

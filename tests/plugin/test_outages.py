@@ -46,6 +46,7 @@ def _start(project: Project, *workers: str):
 
 
 @BOTH
+@pytest.mark.uses("progress")
 def test_a_server_that_restarts_breaks_no_case(tmp_path, workers):
     with faults.FaultServer(choose=slow(0.1)) as endpoint:
         project = _project(tmp_path, endpoint.url, 6000)
@@ -272,6 +273,7 @@ waiting_requests.OLD = runner.OLD = 0.5
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+@pytest.mark.uses("progress")
 def test_a_run_names_them(project, endpoint, workers):
     """With a shorter time than two minutes."""
     assert waiting.OLD == 120

@@ -150,6 +150,7 @@ def test_a_budget_stops_the_run_gracefully(tmp_path, endpoint, workers):
     assert len(records(project.path / "run")) == 30
 
 
+@pytest.mark.uses("progress")
 def test_progress_is_plain_lines_without_a_terminal(serial):
     line = r"^6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens$"
     assert re.search(line, serial.output, re.MULTILINE), serial.output
@@ -480,6 +481,7 @@ def test_one_task_of_a_benchmark_is_resumed_without_a_letter_of_the_others(tmp_p
 # -- What a newcomer sees first: all benchmarks, the built-in model, one screen.
 
 
+@pytest.mark.uses("progress")
 def test_the_end_of_a_run_over_all_benchmarks_is_one_screen(tmp_path):
     result = run_bundled("--limit=1", "--model=baseline", "--run-dir=run", cwd=tmp_path)
     lines = result.output.splitlines()

@@ -16,7 +16,7 @@ from agentgauge_reports.text import dollars, fill
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.published import Published
 from agentgauge.core.registry import Registry
-from agentgauge.run.progress import TimeLeft
+from agentgauge.run.live import TimeLeft
 from tests.plugin.project import Project
 from tests.plugin.toy import TOY, toy
 from tests.reports.runs import TASKS, made

@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.view.runs import Runs
 
 from agentgauge.core.registry import Registry
 from agentgauge.run.launch_settings import LAUNCH
@@ -65,8 +64,10 @@ def test_three_models_in_one_command_equal_three_runs(project):
         assert run_json(one)["configs"] == run_json(other)["configs"]
 
 
-@pytest.mark.uses("gates")
+@pytest.mark.uses("gates", "view")
 def test_the_end_has_a_row_for_each_model_the_best_first(project):
+    from agentgauge_reports.view.runs import Runs
+
     result = project.run("--model=baseline", "--model=oracle", "--run-dir=out", "--gate=toy.say.Acc>=50")
     assert result.status == 1, result.output
     lines = result.output.splitlines()

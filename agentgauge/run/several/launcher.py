@@ -25,7 +25,8 @@ from agentgauge.model.rates import FILE as RATES
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.coordination.stopping import MESSAGE, StopFile
 from agentgauge.run.launch_settings import Shared
-from agentgauge.run.progress import Live, RunLine
+from agentgauge.run.live import LiveRun
+from agentgauge.run.progress import RunLine
 from agentgauge.run.several.beside import Beside
 from agentgauge.run.several.parent import LOGS, note_finished
 from agentgauge.run.several.screen import Screen
@@ -44,7 +45,7 @@ class Launch:
     name: str
     words: Sequence[str]
     folder: Path
-    live: Live
+    live: LiveRun
     spec: ModelSpec
     status: int | None = None  # exit status, once it has ended
     before: Usage = field(default_factory=Usage)  # used by earlier sessions

@@ -19,7 +19,6 @@ from agentgauge.core.redaction import register_environment
 from agentgauge.core.registry import Registry, tasks_of
 from agentgauge.run.hooks import ask_installed
 from agentgauge.run.option_values import checked
-from agentgauge.run.progress import Live
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.beside import Beside
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
@@ -71,7 +70,6 @@ LOST = 1
 class Reports(NamedTuple):
     """What shows several runs: ``agentgauge_reports.several.REPORTS``."""
 
-    live: Callable[[Path], Live]  # the state of the run in a folder
     tasks_of: Callable[[Path, Sequence[str]], Collection[str]]  # ``(parent, names)``: the tasks of these runs
     end_of: Callable[[Path, Sequence[str], Registry, int], Iterable[str]]
     """``(parent, names, tasks, width)``: writes comparison and leaderboard, and returns the lines of the table."""
@@ -102,7 +100,7 @@ def run_members(
     for name, total in group.totals.items():
         if total is not None:
             checked(OPTIONS[name], total)
-    todo = launches(parent, group, config, together, reports.live, again=again)
+    todo = launches(parent, group, config, together, again=again)
     for each in beside:
         each.check([launch.spec for launch in todo])
     try:

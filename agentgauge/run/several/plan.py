@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,7 +11,7 @@ from agentgauge.core.config import Config
 from agentgauge.core.option import prefixed
 from agentgauge.core.options import OPTIONS, TOGETHER
 from agentgauge.model.presets import resolve
-from agentgauge.run.progress import Live
+from agentgauge.run.live import LiveRun
 from agentgauge.run.several.command_line import own_paths
 from agentgauge.run.several.launcher import Launch
 from agentgauge.run.several.parent import RunGroup, is_begun, is_finished
@@ -22,7 +22,6 @@ def launches(
     group: RunGroup,
     config: Config,
     together: Mapping[str, str],
-    live: Callable[[Path], Live],
     *,
     again: bool = False,
 ) -> list[Launch]:
@@ -47,7 +46,8 @@ def launches(
         before[host] += 1
         # an empty value, too, so that none of the project's settings counts for each run by itself
         words += (f"{prefixed(option.name)}={together.get(option.name, '')}" for option in TOGETHER)
-        found.append(Launch(member.name, [*words, *own_paths(member.words, member.name)], folder, live(folder), spec))
+        words += own_paths(member.words, member.name)
+        found.append(Launch(member.name, words, folder, LiveRun(folder), spec))
     return found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from agentgauge.core.text import clean
-from agentgauge.run.progress import PLAIN_SECONDS, fitted
+from agentgauge.run.screen import PLAIN_SECONDS, fitted
 
 LIVE_SECONDS = 0.5
 

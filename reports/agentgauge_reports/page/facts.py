@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from agentgauge.core.text import clipped, one_line
 from agentgauge.core.types import Record
-from agentgauge_reports.text import WORDS, clipped, one_line
+from agentgauge_reports.text import WORDS
 
 NAMES, NAME = 30, 80
 """So many tools and files of a case can be searched for, and so many characters of the name of each."""
@@ -49,7 +50,7 @@ class Questions:
         if not lines:
             self.lines.append("")
             return
-        first = self._first.setdefault(task, _First(sample, lines, frozenset(lines), own=clipped(lines[0])))
+        first = self._first.setdefault(task, _First(sample, lines, frozenset(lines), own=clipped(lines[0], WORDS)))
         if sample == first.sample:
             first.places.append(len(self.lines))
             self.lines.append(first.own)
@@ -63,7 +64,7 @@ class Questions:
 
 
 def _own(lines: Sequence[str], others: Collection[str]) -> str:
-    return clipped(next((line for line in lines if line not in others), lines[0]))
+    return clipped(next((line for line in lines if line not in others), lines[0]), WORDS)
 
 
 # -- the facts
@@ -90,7 +91,7 @@ class CaseFacts(NamedTuple):
         ]
         model = [one for kind, one in found if kind != "tool"]
         tools = [one for kind, one in found if kind == "tool"]
-        return cls(clipped(_why(record)), _question(shown), _named(shown), model, tools)
+        return cls(clipped(_why(record), WORDS), _question(shown), _named(shown), model, tools)
 
 
 @dataclass

@@ -31,10 +31,10 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import OwnFolder
 from agentgauge.core.registry import Registry
 from agentgauge.core.web_server import answering
+from agentgauge.run.live import LiveRun
 from agentgauge_reports.comparison import compare
 from agentgauge_reports.comparison.shown import page as comparison_page
 from agentgauge_reports.page import policy, write_page
-from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs, open_beneath, reading_problem
 
 LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)

@@ -80,6 +80,7 @@ print(json.dumps([use(path) for path in (picture, *others)]))
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.uses("progress")
 def test_tasks_of_one_request(workers: tuple[str, ...], tmp_path: Path) -> None:
     few = ("-k", "tool_parallel or dag_planning or contest_parsing or math_comprehend", "--limit=2")
     result = run_mmau(MINIMAL, "--model=oracle", *few, "--run-dir=run", *workers, cwd=tmp_path)

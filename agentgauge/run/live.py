@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text import clipped, one_line
 from agentgauge.core.types import Status
-from agentgauge.run.progress import TimeLeft
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, Line
 from agentgauge.store.records import RecordTail, worker_files
-from agentgauge_reports.text import clipped, one_line
 
 FOREVER = 1e9
 """Seconds."""
+
+FEWEST_CASES = 5
+"""Finished cases below which there is no estimate."""
 
 FAILURES = 20
 """Wrong and broken cases that are shown, the latest first."""
@@ -129,3 +132,39 @@ def _parsed(found: tuple[dict[str, Any], Path, int, int]) -> tuple[Line, CaseId,
     why = record["score"]["explanation"] if record["score"] else record["error"] or ""
     case = (record["task"], record["sample"], record["attempt"])
     return Line.of(record, file, start, size), case, clipped(one_line(why[: 4 * WORDS]), WORDS)
+
+
+class TimeLeft:
+    """Weighs each remaining case by the mean seconds of its task's finished cases.
+
+    A task without a finished case has the mean of all. Cases run concurrently: the weights are divided by the work that
+    has been finished each second since the first case ended, because the time before that is start-up.
+    """
+
+    def __init__(self, planned: Mapping[str, int]) -> None:
+        """``planned``: task → how many of its cases are to be run."""
+        self._left = Counter(planned)
+        self._seconds: defaultdict[str, float] = defaultdict(float)  # task → sum over its finished cases
+        self._finished: Counter[str] = Counter()
+        self._first: tuple[float, float] | None = None  # when the first case ended, and its seconds
+
+    def add(self, task: str, seconds: float | None, now: float) -> None:
+        """Count a case that has ended. ``seconds``: None for a case that an earlier run has finished."""
+        self._left[task] -= 1
+        if seconds is None:
+            return
+        self._seconds[task] += seconds
+        self._finished[task] += 1
+        self._first = min(self._first or (now, seconds), (now, seconds))
+
+    def estimate(self, now: float) -> float | None:
+        """Seconds until the last case ends; None while too little is known."""
+        total, count = sum(self._seconds.values()), self._finished.total()
+        left = +self._left  # no task below zero: a case may run twice
+        if not left:
+            return 0.0
+        if self._first is None or count < FEWEST_CASES or now <= self._first[0] or total <= self._first[1]:
+            return None
+        means = {task: seconds / self._finished[task] for task, seconds in self._seconds.items()}
+        work = sum(cases * means.get(task, total / count) for task, cases in left.items())
+        return work * (now - self._first[0]) / (total - self._first[1])

@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs, open_beneath
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event, Usage
+from agentgauge.run.live import LiveRun
 from agentgauge.store import RunFolder
 from tests.model.fault_server import FaultServer
 from tests.plugin.project import Project, python
+from tests.plugins.view.viewer import held_up, served
 from tests.reports.runs import PNG, TASKS, record, write_run
-from tests.reports.view.viewer import held_up, served
 
 
 @pytest.fixture(scope="module")

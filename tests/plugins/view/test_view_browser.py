@@ -11,9 +11,9 @@ import pytest
 from agentgauge.core.types import Event
 from tests.model.fault_server import FaultServer
 from tests.plugin.project import Project
+from tests.plugins.view.viewer import held_up, served
 from tests.reports.browsers import faults
 from tests.reports.runs import record, write_run
-from tests.reports.view.viewer import held_up, served
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,1 @@
+"""The line about a run that goes on."""

@@ -1,0 +1,87 @@
+"""The line about a run, and the screen that shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentgauge.run.coordination.stopping import StopFile
+from agentgauge.run.coordination.waiting_requests import WaitingRequests
+from agentgauge.run.progress import Rate, RunLine
+from agentgauge.run.screen import Screen, fitted
+
+
+class Known:
+    """A run in this state."""
+
+    def __init__(self, **state):
+        tasks = [{"name": "t", "planned": 10, "passed": 3, "wrong": 1, "broken": 0}]
+        self._state = {"tasks": tasks, "tokens": 1234, "usd": 0.5, "left": 65.0} | state
+
+    def read(self, started):
+        pass
+
+    def state(self):
+        return self._state
+
+
+def test_a_line_has_what_is_known(tmp_path, monkeypatch):
+    line = RunLine(tmp_path, Known())
+    assert line.text() == "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50 · 1m05 left"
+    assert line.text({"t": 10}, ended=True) == "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50"
+    assert RunLine(tmp_path, Known(tasks=[])).text() == "starts"
+    StopFile(tmp_path).write("the budget of 1s is used up", awaits=True)
+    assert line.text() == "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50"
+    monkeypatch.setattr(Rate, "per_second", lambda self, count, now: count / 10)
+    WaitingRequests(tmp_path, 0).write(1, running=7, tokens=40)
+    WaitingRequests(tmp_path, 1).write(0, running=1, tokens=2500)
+    assert line.text().startswith("4/10 · 8 requests running · 254 tokens/s · 1 request waits for more than 2 min · ")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (99, "1/9 · 8 requests running · 3 tokens/s · passed 0 · wrong 1 · broken 0 · 1.2k tokens · 1m05 left"),
+        (90, "1/9 · 8 requests running · 3 tokens/s · passed 0 · wrong 1 · broken 0 · 1m05 left"),
+        (80, "1/9 · 8 requests running · passed 0 · wrong 1 · broken 0 · 1m05 left"),
+        (60, "1/9 · 8 requests running · passed 0 · wrong 1 · broken 0"),
+    ],
+)
+def test_a_narrow_terminal_does_without_tokens_first(width, shown):
+    whole = "1/9 · 8 requests running · 3 tokens/s · passed 0 · wrong 1 · broken 0 · 1.2k tokens · 1m05 left"
+    assert fitted(whole, width) == shown
+
+
+def test_tests_of_the_project_are_not_counted(tmp_path):
+    tests = {"name": "tests", "planned": 5, "passed": 5, "wrong": 0, "broken": 0}
+    known = Known()
+    known.state()["tasks"].append(tests)
+    assert RunLine(tmp_path, known).text({"t": 10}).startswith("4/10 · passed 3 · wrong 1")
+
+
+def test_the_rate_is_that_of_the_last_minute():
+    rate = Rate(0.0)
+    assert rate.per_second(100, 10.0) == 10.0
+    assert rate.per_second(400, 40.0) == 10.0
+    assert rate.per_second(400, 100.0) == 0.0
+    assert rate.per_second(0, 110.0) == 0.0  # a worker that died took its count with it
+
+
+def test_the_line_of_a_terminal_never_wraps_and_makes_room(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    shown: list[str] = []
+    screen = Screen(shown.append, is_live=True)
+    whole, line = "4/10 · passed 3 · wrong 1 · broken 0", "4/10 · passed 3 · wrong 1"  # broken would not fit as a whole
+    screen.draw(whole)
+    screen.make_room()
+    screen.make_room()
+    screen.draw(whole, last=True)
+    assert shown == [f"\r{line}", f"\r{' ' * len(line)}\r", f"\r{line}\n"]
+
+
+def test_nothing_is_written_below_the_last_line():
+    shown: list[str] = []
+    screen = Screen(shown.append, is_live=False)
+    screen.write_line("waiting for 2 running requests")
+    screen.draw("4/10 · passed 3", last=True)
+    screen.write_line("waiting for 1 running request")
+    assert shown == ["waiting for 2 running requests\n", "4/10 · passed 3\n"]
