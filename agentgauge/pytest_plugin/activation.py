@@ -191,7 +191,7 @@ def activate_late(config: pytest.Config) -> Collection | None:
     if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
         try:
             activate(config)  # without prepare_terminal: pytest has begun to write by now
-            for name in ("agentgauge-controller", "agentgauge-allure"):
+            for name in ("agentgauge-controller", "agentgauge-allure-filter"):
                 if plugin := config.pluginmanager.get_plugin(name):
                     plugin.pytest_sessionstart()
         except pytest.UsageError as problem:
@@ -249,7 +249,7 @@ def _run_cases(config: pytest.Config, settings: Settings, info: Place) -> None:
     if _allure_folder(config):
         from agentgauge.pytest_plugin.allure import AllureFilter
 
-        config.pluginmanager.register(AllureFilter(config), "agentgauge-allure")
+        config.pluginmanager.register(AllureFilter(config), "agentgauge-allure-filter")
     before = gc.get_threshold()
     if 0 < before[0] < GARBAGE:
         gc.set_threshold(GARBAGE, *before[1:])
