@@ -151,6 +151,16 @@ def pytest_agentgauge_options() -> type:
 
 
 @hookspec
+def pytest_agentgauge_pytest_plugins() -> Sequence[str]:
+    """Modules that pytest loads as plugins: fixtures, and pytest's own hooks. Of AgentGauge's own plugins alone;
+    another package names its own in the entry-point group ``pytest11``.
+
+        def pytest_agentgauge_pytest_plugins():
+            return ["agentgauge.plugins.own_tests.pytest_fixtures"]
+    """
+
+
+@hookspec
 def pytest_agentgauge_repeats(given: Namespace) -> Mapping[str, Any] | None:
     """The settings of an earlier run (``agentgauge.run.settings.stored_settings``) that the run repeats: it has them
     where no option says another thing, and asks no model, since a ``Part`` gives the replies. ``given``: the options,
@@ -192,6 +202,16 @@ def pytest_agentgauge_process(process: Process) -> Part | None:
 
         def pytest_agentgauge_process(process):
             return Throttle(process)
+    """
+
+
+@hookspec
+def pytest_agentgauge_progress(folder: Path) -> str:
+    """The progress line of a run is shown, once a second: words of it about what goes on, or an empty text.
+    ``folder``: of the run, where a ``Part`` has noted it (``Part.note``). What is raised is passed over.
+
+        def pytest_agentgauge_progress(folder):
+            return f"{waiting_in(folder)} requests are throttled"
     """
 
 

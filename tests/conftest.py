@@ -37,13 +37,14 @@ HEAVY = (
     # environments of their own
     "docs/test_site.py", "plugin/test_beside.py", "gta/test_frameworks.py", "plugins/agents/test_frameworks.py",
     # whole runs: several at a time, with faults, full disks, kills and crashes, of examples and checkouts
-    "batch/test_models.py", "batch/test_runs.py", "plugins/budget/test_bill.py", "docs/test_example_benchmark.py",
-    "plugins/agents/test_killed.py", "plugins/agents/test_run.py", "faults", "mmau/test_busy_machine.py",
+    "plugins/batch/test_models.py", "plugins/batch/test_runs.py", "plugins/budget/test_bill.py",
+    "docs/test_example_benchmark.py", "plugins/agents/test_killed.py", "plugins/agents/test_run.py",
+    "plugins/own_tests/test_own_outcomes.py", "faults", "mmau/test_busy_machine.py",
     "packaging/test_examples.py", "packaging/test_made_up_package.py", "packaging/test_new_benchmark.py",
     "parity/test_any_vectors.py", "plugin/test_checkout.py", "plugin/test_ci.py", "plugin/test_crashes.py",
     "plugin/test_faults.py", "plugin/test_full_disk.py", "plugin/test_installed.py", "plugin/test_judges.py",
     "plugin/test_kills.py", "plugin/test_mmau.py", "plugin/test_only_looking.py", "plugin/test_outages.py",
-    "plugin/test_own_outcomes.py", "plugin/test_same_result.py", "plugin/test_scoring.py",
+    "plugin/test_same_result.py", "plugin/test_scoring.py",
     "plugins/progress/test_progress.py", "plugin/test_worker_count.py",
     "plugin/test_secrets.py", "plugin/test_services.py", "plugin/test_stopping.py", "plugin/test_vision.py",
     "plugin/test_wild.py", "plugin/test_workflow.py", "plugins/allure/test_runs.py", "plugins/shards/test_runs.py",

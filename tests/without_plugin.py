@@ -13,6 +13,9 @@ from pathlib import Path
 
 from agentgauge.core.features import features
 
+GONE = "AGENTGAUGE_TESTS_GONE"
+"""Environment variable: the folder of the plugin that was deleted, which pages may name."""
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {plugin.name: Path(*plugin.value.split(".")[:-1]) for plugin in features()}
 USUAL = ("tests", "-q", "-n", "2", "-m", "not heavy and not long")
@@ -39,7 +42,8 @@ def without(name: str, arguments: list[str]) -> int:
         shutil.rmtree(place / "tests" / "plugins" / name, ignore_errors=True)
         paths = os.pathsep.join([str(place), str(place / "reports")])
         command = [sys.executable, "-m", "pytest", *(arguments or USUAL)]
-        return subprocess.run(command, cwd=place, env={**os.environ, "PYTHONPATH": paths}, check=False).returncode
+        env = {**os.environ, "PYTHONPATH": paths, GONE: str(mine)}
+        return subprocess.run(command, cwd=place, env=env, check=False).returncode
 
 
 def main(words: list[str]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentgauge.core.index import Index, Row
-from agentgauge.run.own_tests.task import own_tests
+from agentgauge.run.task_of_tests import task_of_tests
 from tool_impls.real_tools import LocalTools
 
 
@@ -14,7 +14,7 @@ def _all_tools(index: Index, row: Row) -> tuple[str, ...]:
     return tuple(TOOLS)
 
 
-TESTS = own_tests(
+TESTS = task_of_tests(
     "tests.tools",
     title="tests with tools",
     column="Passed with tools",

@@ -114,26 +114,10 @@ class RunOptions:
         kind=int,
         most=10**6,
         default=32,
-        beside={"batch": 5000},  # requests of a batch: all of them wait at a time, and each takes some 25 KB
         kept=RESUMED,
         stored="in_flight",
         to_models=False,
         divided=True,
-    )
-    batch: bool = option(
-        "--batch",
-        "send requests in batches, for half the price and answers within a day",
-        owner="agentgauge.model.batch",
-        kind=bool,
-        default=False,
-        usual="one by one",
-        kept=RESUMED,
-        stored="batch",
-        excludes={
-            "replay": "a replayed run sends no requests",
-            "rescore": "a rescored run sends no requests",
-            LAUNCH: "a batch needs one process that waits for it; give it to pytest",
-        },
     )
     tool_server: str | None = option(
         "--tool-server=URL",

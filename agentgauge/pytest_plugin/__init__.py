@@ -14,18 +14,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agentgauge.pytest_plugin.fixtures import (
-    agentgauge_cases,
-    agentgauge_tools,
-    model,
-    model_endpoint,
-    outcome,
-    sample,
-    solve,
-    tool_server,
-    tools,
-    uses_us,
-)
+from agentgauge.core.features import PREFIX, features
+from agentgauge.pytest_plugin.fixtures import model, outcome, sample, solve, tools
 from agentgauge.pytest_plugin.keys import COLLECTION, LOST_OUTPUT, PROBLEM, REFUSED
 from agentgauge.pytest_plugin.options import (
     add_options,
@@ -42,17 +32,16 @@ from agentgauge.pytest_plugin.options import (
 )
 
 __all__ = [
-    "agentgauge_cases",
-    "agentgauge_tools",
     "benchmark_task",
     "model",
-    "model_endpoint",
     "outcome",
     "sample",
     "solve",
-    "tool_server",
     "tools",
 ]
+
+pytest_plugins = [name for plugin in features() for name in getattr(plugin.load(), f"{PREFIX}pytest_plugins", tuple)()]
+"""pytest loads them after this module, so that their fixtures replace those of the same name here."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -157,10 +146,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
     """Runs before ``-k`` and ``-m`` are applied, and after that."""
-    if any(map(uses_us, items)):
-        from agentgauge.pytest_plugin.activation import activate_late
-
-        activate_late(config)
     if (problem := config.stash.get(PROBLEM, None)) is not None:
         raise problem
     collection, collected = config.stash.get(COLLECTION, None), [*items]

@@ -23,7 +23,6 @@ from agentgauge.pytest_plugin.collection import Collection
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
 from agentgauge.pytest_plugin.keys import COLLECTION, HOOKS, PROBLEM, WORKER
 from agentgauge.pytest_plugin.options import add_task_markers, given, only_looks, registry_of
-from agentgauge.pytest_plugin.own_tests import OwnTests
 from agentgauge.pytest_plugin.run_state import continue_selection, select, selection
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.crashes import Suspects
@@ -185,8 +184,9 @@ def activate(config: pytest.Config) -> None:
 
 
 def activate_late(config: pytest.Config) -> Collection | None:
-    """Activate AgentGauge at the first benchmark case, in a run without any option of ours. Returns the collection, or
-    None if it is too late: workers need a controller that knows of them. The error is then reported after collection.
+    """Activate AgentGauge when the first of its cases is collected, in a run without any option of ours. Returns the
+    collection, or None if it is too late: workers need a controller that knows of them. The error is then reported
+    after collection.
     """
     if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
         try:
@@ -244,8 +244,7 @@ def _run_cases(config: pytest.Config, settings: Settings, info: Place) -> None:
     if only_looks(config):
         return
     worker = config.stash[WORKER] = Worker(config, settings, info, collection)
-    for name, plugin in (("worker", worker), ("own-tests", OwnTests(worker))):
-        config.pluginmanager.register(plugin, f"agentgauge-{name}")
+    config.pluginmanager.register(worker, "agentgauge-worker")
     if _allure_folder(config):
         from agentgauge.pytest_plugin.allure import AllureFilter
 

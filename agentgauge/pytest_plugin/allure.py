@@ -23,7 +23,7 @@ from allure_commons.logger import AllureFileLogger
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import redact
-from agentgauge.pytest_plugin.keys import OWN, PLANNED, WORKER
+from agentgauge.pytest_plugin.keys import PLANNED, RUNNING
 from agentgauge.run.run import Run
 
 STEPS, TEXT = 50_000, 500_000
@@ -77,9 +77,8 @@ class AllureFilter:
         try:
             yield
         finally:
-            cases = self.config.stash[WORKER].own_cases
-            case = cases.test.case if OWN in item.stash and cases and cases.test else None
-            if case and (events := case.events):
+            running = item.stash.get(RUNNING, None)
+            if running and running.case and (events := running.case.events):
                 for step in steps(events, STEPS):
                     with allure.step(redact(step["name"])):
                         pass

@@ -14,7 +14,7 @@ from agentgauge.pytest_plugin.options import registry_of
 from agentgauge.short_form.task import Metric, author_of, short_task
 
 if TYPE_CHECKING:
-    from agentgauge.run.own_tests.objects import Model
+    from agentgauge.run.given_objects import Model
 
 
 def benchmark(

@@ -16,7 +16,6 @@ from agentgauge.core.files import cannot_write
 from agentgauge.core.index import Index, Row, check_ids
 from agentgauge.core.task import Task
 from agentgauge.core.tracebacks import mistake_behind, sentence_of, with_mistake
-from agentgauge.pytest_plugin.fixtures import needs_tools, uses_us
 from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED
 from agentgauge.pytest_plugin.options import only_looks, registry_of
 from agentgauge.run.candidates import Candidates, choose
@@ -89,7 +88,6 @@ class Collection:
         earlier run.
         """
         self._plan_items(items)
-        self._plan_own(items)
         earlier = self._earlier_plan()
         self._is_planned = bool(earlier)
         _deselect(self.config, items, [not self._is_outside(item, earlier) for item in items])
@@ -163,15 +161,6 @@ class Collection:
         if case is None or not earlier:
             return False
         return case.id not in earlier or (self.settings.rescore is not None and OWN in item.stash)
-
-    def _plan_own(self, items: list[pytest.Item]) -> None:
-        """Plan the project's own tests that use fixtures of ours."""
-        ours = (item for item in items if uses_us(item) and PLANNED not in item.stash)
-        for item in (item for item in ours if not item.get_closest_marker("skip")):
-            task = self.settings.tasks["tests.tools" if needs_tools(item) else "tests"]
-            tags = tuple(dict.fromkeys(mark.name for mark in item.iter_markers() if not (mark.args or mark.kwargs)))
-            index = Index(self.folder.path, self.folder.path / "planned.json", "", ())
-            item.stash[OWN] = Planned(task, index, Row(item.nodeid, tags, 0), 1)
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         """With ``--collect-only -v``, the keywords of each case."""
@@ -329,7 +318,7 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], kept: Sequence[bo
 
 
 def case_of(item: pytest.Item) -> Planned | None:
-    """The case of an item: a benchmark case, or a test of the project that uses our fixtures."""
+    """The case of an item: a benchmark case, or a test of the project that leaves a record."""
     return item.stash.get(PLANNED, None) or item.stash.get(OWN, None)
 
 

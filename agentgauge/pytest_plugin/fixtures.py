@@ -1,8 +1,8 @@
-"""The fixtures: of benchmark cases, and of a project's own tests."""
+"""The fixtures of benchmark cases. Every project loads this module: what it needs is imported when a fixture is
+used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,15 +12,9 @@ from agentgauge.pytest_plugin.keys import OUTCOME, PLANNED, WORKER
 
 if TYPE_CHECKING:
     from agentgauge.core.types import Record
-    from agentgauge.run.clients import Endpoint
-    from agentgauge.run.own_tests.case import OwnCases
-    from agentgauge.run.own_tests.objects import Model, Tools
+    from agentgauge.run.given_objects import Model, Tools
     from agentgauge.run.planned import Given, Planned
-    from agentgauge.run.settings import Settings
     from agentgauge.store import Line
-
-
-# -- The fixtures of benchmark cases: ``sample``, ``solve`` and ``outcome``.
 
 
 def skip_set_up(config: pytest.Config) -> None:
@@ -142,8 +136,7 @@ def _outcome(request: pytest.FixtureRequest, given: Given) -> Outcome:
 
 def given_of(model: object, tools: object) -> Given:
     """What a test gives to ``solve``. Raises UsageError for objects that are no model and no tools."""
-    from agentgauge.run.given_objects import GivenModel, GivenTools
-    from agentgauge.run.own_tests.objects import Model, Tools
+    from agentgauge.run.given_objects import GivenModel, GivenTools, Model, Tools
     from agentgauge.run.planned import OWN
 
     __tracebackhide__ = True
@@ -164,13 +157,6 @@ def given_of(model: object, tools: object) -> Given:
     return given
 
 
-# -- The fixtures for a project's own tests of agents: ``model``, ``tools``, ``model_endpoint`` and ``tool_server``.
-#
-# All four last for the whole run, so that an agent can be built once. A test that uses one of them, or a fixture that
-# does, leaves a record with all messages of the model and the tools. pytest decides whether it passes. Every project
-# loads this module: what it needs is imported when a fixture is used.
-
-
 NOT_STARTED = (
     "AgentGauge has not started: with -n it must know before collection that a test uses it, so name the model, such as"
     " --model=baseline, or put an agentgauge.toml into the project's root folder; and name the fixture as an argument"
@@ -178,74 +164,21 @@ NOT_STARTED = (
 )
 
 
-def uses_us(item: pytest.Item) -> bool:
-    """Whether a test uses one of our fixtures, and not a fixture of the project with the same name."""
-    return "agentgauge_cases" in getattr(item, "fixturenames", ())
-
-
-def needs_tools(item: pytest.Item) -> bool:
-    return "agentgauge_tools" in getattr(item, "fixturenames", ())
-
-
 @pytest.fixture(scope="session")
-def agentgauge_cases(request: pytest.FixtureRequest) -> Callable[[], OwnCases]:
-    """The records of this process's own tests, which the fixtures for own tests share."""
+def model(request: pytest.FixtureRequest) -> Model:
+    """The run's model (--model), for ``solve``, with ``with_system`` and ``named``, which make another of it."""
+    from agentgauge.run.given_objects import Model
+
     skip_set_up(request.config)
-    worker = request.config.stash.get(WORKER, None)
-    if worker is None or (worker.has_own_tests(request.session) and worker.start_own_tests(request.session) is None):
+    if WORKER not in request.config.stash:
         pytest.fail(NOT_STARTED, pytrace=False)
-
-    def cases() -> OwnCases:
-        found: OwnCases | None = worker.start_own_tests(request.session)
-        if found is None:
-            pytest.fail(
-                "the test of a benchmark gives model and tools to solve(), and asks them nothing", pytrace=False
-            )
-        return found
-
-    return cases
+    settings = request.config.stash[WORKER].settings
+    return Model(settings, settings.model.name)
 
 
 @pytest.fixture(scope="session")
-def agentgauge_tools() -> None:
-    """Marks tests that need a tool server."""
+def tools() -> Tools:
+    """The run's tools, for ``solve``."""
+    from agentgauge.run.given_objects import Tools
 
-
-@pytest.fixture(scope="session")
-def model(request: pytest.FixtureRequest, agentgauge_cases: Callable[[], OwnCases]) -> Model:
-    """The run's model (--model), for ``solve`` and for a project's own tests: ``ask``, ``complete``, and
-    ``with_system`` and ``named``, which make another of it."""
-    from agentgauge.run.own_tests.objects import Model
-
-    settings: Settings = request.config.stash[WORKER].settings
-    return Model(agentgauge_cases, settings)
-
-
-@pytest.fixture(scope="session")
-def tools(agentgauge_cases: Callable[[], OwnCases], agentgauge_tools: None) -> Tools:
-    """The real tools, for ``solve`` and for a project's own tests: ``tools.OCR(image=path)``, ``tools.catalog``.
-    Asynchronous code awaits a call."""
-    from agentgauge.run.own_tests.objects import Tools
-
-    return Tools(agentgauge_cases)
-
-
-@pytest.fixture(scope="session")
-def model_endpoint(request: pytest.FixtureRequest, agentgauge_cases: Callable[[], OwnCases]) -> Endpoint:
-    """An address of the run's model, for a framework of one's own: ``url``, ``key``, ``model``."""
-    from agentgauge.run.own_tests.objects import serve
-
-    settings: Settings = request.config.stash[WORKER].settings
-    cases = agentgauge_cases()
-    return cases.run(serve(cases, settings.model.name, settings.slots))
-
-
-@pytest.fixture(scope="session")
-def tool_server(agentgauge_cases: Callable[[], OwnCases], agentgauge_tools: None) -> Endpoint:
-    """The address of the run's tool server: ``url``, ``key`` (a bearer token)."""
-    from agentgauge.core.errors import UsageProblem
-
-    try:
-        return agentgauge_cases().tool_server()
-    except UsageProblem as problem:
-        pytest.fail(str(problem), pytrace=False)
+    return Tools()

@@ -29,7 +29,13 @@ OUTCOME: pytest.StashKey[Any] = pytest.StashKey()
 """The outcome of an item's case, once its test has it."""
 
 OWN: pytest.StashKey[Planned] = pytest.StashKey()
-"""The record that a project's own test with fixtures of ours leaves."""
+"""The record that a test of the project leaves, because a plugin follows it: pytest runs it, and no runner."""
+
+RUNNING: pytest.StashKey[Any] = pytest.StashKey()
+"""Of such a test: an object whose ``case`` is its case, from when it has asked for something."""
+
+KEPT = ("agentgauge.kept", True)
+"""Property of such a test that does not run again, because it has passed."""
 
 HOOKS: pytest.StashKey[Hooks] = pytest.StashKey()
 """The hooks of a configuration, once AgentGauge is active."""

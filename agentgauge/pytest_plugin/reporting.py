@@ -15,9 +15,8 @@ import pytest
 from agentgauge.core.processes import Output, lost_output
 from agentgauge.core.redaction import Printed, redact
 from agentgauge.core.text import clean
-from agentgauge.pytest_plugin.keys import LOST_OUTPUT, OF_THE_TEST
+from agentgauge.pytest_plugin.keys import KEPT, LOST_OUTPUT, OF_THE_TEST
 from agentgauge.pytest_plugin.options import worker_count_notice
-from agentgauge.pytest_plugin.own_tests import KEPT
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, StopFile, running_work
 from agentgauge.run.progress import STATUSES

@@ -15,14 +15,12 @@ from agentgauge.core.announcement import NAME, package_of, plugins
 from agentgauge.core.files import cannot_write
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
-from agentgauge.pytest_plugin import fixtures
 from agentgauge.pytest_plugin.collection import Collection, case_of
 from agentgauge.pytest_plugin.fixtures import BrokenCase, Outcome
 from agentgauge.pytest_plugin.keys import DRIVER, HOOKS, NOTES, OF_THE_TEST, OUTCOME, OWN, PLANNED
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, Interrupts, running_work
 from agentgauge.run.crashes import Suspects
 from agentgauge.run.hooks import Hooks
-from agentgauge.run.own_tests.case import OwnCases, planned_outside
 from agentgauge.run.part import Place
 from agentgauge.run.planned import OWN as OWN_OBJECTS
 from agentgauge.run.planned import Given, Planned
@@ -106,7 +104,7 @@ def group_of_case(item: pytest.Item) -> Group:
     known = getattr(item, "_fixtureinfo", None)
     found = known.name2fixturedefs if known else {}
     last = {name: found[name][-1].func.__module__ for name in ("model", "tools", "solve", "outcome") if name in found}
-    is_ours = {name: module == fixtures.__name__ for name, module in last.items()}
+    is_ours = {name: module.partition(".")[0] == NAME for name, module in last.items()}
     takes_outcome = is_ours.pop("outcome", False)
     package = getattr(item, "function", item).__module__.partition(".")[0]
     gives_fixtures = package in _packages_of_ours() and all(is_ours.values())
@@ -159,7 +157,6 @@ class Worker:
         self._runner: Runner | None = None
         self._background: Background | None = None
         self._cases: Background | RemoteCases | None = None  # those that run here, or elsewhere
-        self.own_cases: OwnCases | None = None  # of a project's own tests, if there are any
         self._asked: dict[CaseId, Line] = {}  # the last answer, right or wrong: a rerun of its test gets it too
         self._started = time.time()
         self._problem = ""  # why no case can be started: the run folder cannot be written
@@ -198,14 +195,10 @@ class Worker:
         assert result is not None
         return result
 
-    def has_own_tests(self, session: pytest.Session) -> bool:
-        return any(OWN in item.stash for item in session.items)
-
-    def start_own_tests(self, session: pytest.Session) -> OwnCases | None:
-        """The cases of the project's own tests. None if no test names a fixture of ours."""
-        if self.has_own_tests(session):
-            self._start_cases(session)
-        return self.own_cases
+    def started(self, session: pytest.Session) -> tuple[Runner, Background] | None:
+        """What runs cases here, for tests that pytest runs itself. None where the run folder cannot be written."""
+        self._start_cases(session)
+        return (self._runner, self._background) if self._runner and self._background else None
 
     def finished_before(self, item: pytest.Item) -> Line | None:
         """The finished record that an earlier session of the run has left of a project's own test."""
@@ -312,10 +305,6 @@ class Worker:
         if self._suspects:
             cases = ((item, case_of(item)) for item in session.items)
             self._runner.suspects = {case.id for item, case in cases if case and item.nodeid in self._suspects}
-        own = {case.task.name: case for item in session.items if (case := item.stash.get(OWN, None))}
-        if own:
-            outside = planned_outside(own[max(own)], self.worker.number)  # with tools if any test has them
-            self.own_cases = OwnCases(self._runner, self._background.call, self.config.rootpath, outside)
         if not self.worker.is_replacement:
             self._submit(queue)
 

@@ -15,21 +15,16 @@ from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.task import RealTools, Task
 from agentgauge.core.task_options import SAME
 from agentgauge.core.tools import ToolBox
-from agentgauge.model.batch.batch import Counts
-from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import first
 from agentgauge.run.coordination.stopping import StopFile
-from agentgauge.run.part import Part
+from agentgauge.run.part import Part, Process
 from agentgauge.run.planned import Given
 from agentgauge.run.preflight import reported_names
 from agentgauge.run.run_services import SERVICES, PendingToolBox, similarity_command, similarity_name, tools_name
-from agentgauge.run.settings import Settings
 from agentgauge.run.thread_pools import hold_threads, release_threads
-from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:
-    from agentgauge.model.batch.model import BatchModel
     from agentgauge.model.client import OpenAIModel
     from agentgauge.model.embedded.model import EmbeddedModel
     from agentgauge.model.limits import AdaptiveLimiter
@@ -47,20 +42,19 @@ class Endpoint:
 class Clients:
     """The clients of one worker. Made inside the event loop, when the first case needs them."""
 
-    def __init__(self, settings: Settings, folder: RunFolder, width: int, parts: Sequence[Part] = ()) -> None:
-        self._settings = settings
+    def __init__(self, process: Process, width: int, parts: Sequence[Part]) -> None:
+        self._settings = process.settings
         self._parts = parts
-        self._folder = folder
+        self._folder = process.folder
         self._width = width
-        self._stopped = StopFile(folder.path).exists
+        self._stopped = StopFile(process.folder.path).exists
         self._limiters: list[AdaptiveLimiter] = []
-        self._batched: list[BatchModel] = []
         self._live_models: list[OpenAIModel | EmbeddedModel] = []
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed."""
         self.on_reply: Callable[[CaseKey], None] | None = None
         """Called when the tested model has answered a request of a case."""
-        self._requests = OpenRequests()
+        self._requests = process.requests
         self._models: dict[str, ChatModel] = {}
         self._others: list[tuple[ModelSpec | ChatModel, ChatModel]] = []
         self._other_boxes: list[tuple[ToolBox, ToolBox]] = []
@@ -126,10 +120,6 @@ class Clients:
         """The tokens of all replies of models so far."""
         return sum(model.tokens for model in self._live_models)
 
-    def batched(self) -> Counts:
-        """The state of requests in batches."""
-        return Counts.sum(model.counts for model in self._batched)
-
     def ready(self, task: Task) -> bool:
         """Whether one more case of a task can start: its tool server is ready, or the case is needed to find that
         out.
@@ -161,8 +151,6 @@ class Clients:
     def stop(self) -> None:
         """Send no further request to a model. Those that endpoints work on go on."""
         self._requests.stop()
-        for model in self._batched:
-            model.stop()
 
     @property
     def sent(self) -> int:
@@ -195,7 +183,7 @@ class Clients:
         assert spec is not None, "a run that has no model to reach repeats another, or asks none"
         if spec.embedded:
             return self._embedded_model(spec, "native" if role else self._settings.dialect, on_reply)
-        return self._batch_model(spec) or self._live_model(spec, on_reply)
+        return self._live_model(spec, on_reply)
 
     def _embedded_model(
         self, spec: ModelSpec, dialect: str, on_reply: Callable[[CaseKey], None] | None
@@ -206,16 +194,6 @@ class Clients:
         data = {tasks[name].data.name: root for name, root in self._settings.roots.items()}
         model = EmbeddedModel(spec, tasks=tasks, data=data, dialect=dialect, on_reply=on_reply, requests=self._requests)
         self._live_models.append(model)
-        return model
-
-    def _batch_model(self, spec: ModelSpec) -> ChatModel | None:
-        """With --batch, unless the provider has none: models of roles may have other providers."""
-        if not self._settings.batch:
-            return None
-        from agentgauge.model.batch.model import batch_model
-
-        model = batch_model(spec, self._folder.path, self._requests, most=self._settings.slots)
-        self._batched += [model] if model else []
         return model
 
     def _live_model(self, spec: ModelSpec, on_reply: Callable[[CaseKey], None] | None) -> ChatModel:

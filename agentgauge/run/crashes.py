@@ -144,8 +144,7 @@ def note_earlier_death(settings: Settings) -> str:
     plan = folder.plan() if folder.has_plan else {}
     lines = folder.lines()
     unfinished = {case: node for case, node in plan.items() if case not in lines or not lines[case].finished}
-    # a run that waits for batches is meant to be ended and resumed, by any means
-    begun = [] if settings.batch else unended(folder.path, "main")
+    begun = [] if settings.patient else unended(folder.path, "main")
     running = [found for found in begun if found.case in unfinished]
     guilty = [found.case for found in running if found.alone]
     killers = [case for case in unfinished if case in lines and case not in guilty and _has_killed(lines[case])]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentgauge.core.types import RUN_TOKEN, Json
+from agentgauge.model.open_requests import OpenRequests
 from agentgauge.run.planned import Planned
 from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
@@ -46,6 +47,9 @@ class Process:
     tasks: Collection[str]  # the names of those with cases here
     recheck: Callable[[], None] = field(default=lambda: None, compare=False)
     """To be called in the event loop when ``Part.is_ready`` of a case has changed."""
+
+    requests: OpenRequests = field(default_factory=OpenRequests, compare=False)
+    """Those of its models."""
 
     @property
     def placeholders(self) -> Mapping[str, str]:
@@ -115,6 +119,10 @@ class Part:
 
     def ended(self, case: Planned, used: Usage) -> None:
         """A case has ended, and its record can be read. ``used``: by this attempt to run it."""
+
+    def note(self) -> None:
+        """Called a few times a second while cases run: note what the progress line is to show
+        (``pytest_agentgauge_progress``)."""
 
     def stop(self) -> None:
         """The run stops: start nothing new. What endpoints work on goes on."""

@@ -21,8 +21,6 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_options import SAME
 from agentgauge.core.tools import united, without_devices
 from agentgauge.core.types import Score, Scoring
-from agentgauge.model.batch.journal import FILE as JOURNAL
-from agentgauge.model.batch.journal import Journal
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.planned import Planned
 from agentgauge.run.scoring import broken_score
@@ -282,12 +280,10 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     """The run's tools, and what confines its programs.
 
     Raises UsageProblem for a model or options that do not fit the tasks or their data, for tools that cannot work or
-    that differ from those of the resumed run, for a damaged journal of batches, and if programs cannot run.
+    that differ from those of the resumed run, and if programs cannot run.
     """
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: settings.tasks[name] for name in sorted({task for task, _ in planned})}
-    if settings.batch:
-        Journal(settings.run_dir / JOURNAL)
     here = [task for task in chosen.values() if runs_here(settings, task)]
     runs_code = any(task.runs_code for task in here)
     serves_tools = settings.tool_server is None and any(task.tools for task in here)

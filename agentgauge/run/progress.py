@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentgauge.model.batch.batch import NONE
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.waiting_requests import OLD, Waiting, waiting_requests
+from agentgauge.run.hooks import ask_installed
 from agentgauge.run.live import LiveRun
 
 RATE_SECONDS = 60.0
@@ -25,12 +25,6 @@ class RunLine:
         self._folder = folder
         self._live = live
         self._rate = Rate(time.monotonic())
-        self._waiting = Waiting()
-
-    @property
-    def is_batched(self) -> bool:
-        """Whether requests are in batches, which may take hours."""
-        return self._waiting.batched != NONE
 
     def text(self, tasks: Mapping[str, int] | None = None, *, ended: bool = False) -> str:
         """``tasks``: task → planned cases of those that count (default: all). ``ended``: nothing runs any more."""
@@ -40,7 +34,7 @@ class RunLine:
         if not planned:
             return "starts"
         counts = {status: sum(task[status] for task in counted) for status in STATUSES}
-        waiting = self._waiting = Waiting() if ended else waiting_requests(self._folder)
+        waiting = Waiting() if ended else waiting_requests(self._folder)
         left = None if ended or (self._folder / STOP).exists() else state["left"]  # of a run that stops: not known
         speed = 0 if ended else self._rate.per_second(waiting.tokens, time.monotonic())
         parts = [
@@ -48,13 +42,20 @@ class RunLine:
             f"{waiting.running} {'request' if waiting.running == 1 else 'requests'} running" if waiting.running else "",
             f"{short_count(round(speed))} tokens/s" if speed >= 0.5 else "",
             late_requests(waiting.late),
-            str(waiting.batched),
+            *([] if ended else self._said()),
             *(f"{status} {count}" for status, count in counts.items()),
             f"{short_count(state['tokens'])} tokens",
             f"${state['usd']:.2f}" if state["usd"] else "",
             f"{short_time(left)} left" if left else "",
         ]
         return " · ".join(filter(None, parts))
+
+    def _said(self) -> list[str]:
+        """What plugins say, which only look on."""
+        try:
+            return ask_installed("pytest_agentgauge_progress", folder=self._folder)
+        except Exception:
+            return []
 
 
 class Rate:

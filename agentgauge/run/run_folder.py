@@ -154,12 +154,9 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         yield from _role_lines(settings, plan)
         yield from _plan_lines(settings, plan)
         return
-    sent = (
-        f"batches of up to {settings.slots} requests"
-        if settings.batch
-        else f"{settings.slots} concurrent request{'s' * (settings.slots != 1)}"
-    )
-    how = f"dialect {settings.dialect} · scoring {settings.scoring} · {sent}"
+    how = f"dialect {settings.dialect} · scoring {settings.scoring}"
+    if not settings.patient:
+        how += f" · {settings.slots} concurrent request{'s' * (settings.slots != 1)}"
     yield f"model {settings.model.name}{at} · {how}"
     yield from _unread(settings)
     yield from _role_lines(settings, plan)

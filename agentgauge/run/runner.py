@@ -25,10 +25,12 @@ from agentgauge.core.files import DISK_FULL, RUN_FOLDER, cannot_write
 from agentgauge.core.types import Json, Record, Usage
 from agentgauge.replies.stages import Stages
 from agentgauge.run.clients import Clients, Endpoint
+from agentgauge.run.coordination.numbers import Numbers
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, RunningFile, RunningWork, StopFile
-from agentgauge.run.coordination.waiting_requests import OLD, WaitingRequests
+from agentgauge.run.coordination.waiting_requests import FILE as WAITING
+from agentgauge.run.coordination.waiting_requests import FORM, OLD
 from agentgauge.run.crashes import RunningCases, Suspects
 from agentgauge.run.hooks import Hooks, ask_installed
 from agentgauge.run.part import MAIN, Part, Place, Process
@@ -109,12 +111,12 @@ class Runner:
         self._outside: Appender | None = None  # of requests outside any test
         number = users.index(place.number)
         self._pool = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.slots)
-        self._most = settings.slots_without_batch
+        self._most = settings.at_once
         process = Process(settings, self.folder, place, tasks, self._recheck)
         parts: list[Part] = ask_installed("pytest_agentgauge_process", process=process)
         self._parts = sorted(parts, key=lambda part: part.layer)
-        self._clients = Clients(settings, self.folder, min(self._pool.own, self._most), self._parts)
-        self._waiting_requests = WaitingRequests(self.folder.path, place.number)
+        self._clients = Clients(process, min(self._pool.own, self._most), self._parts)
+        self._waiting_requests = Numbers(self.folder.path / WAITING, FORM, place.number)
         self._running_file = RunningFile(self.folder.path, place.number)
         self._clients.on_reply = self._replied
         self._clients.on_rest = self._recheck
@@ -231,7 +233,7 @@ class Runner:
         await self._clients.close()
         for part in self._parts:
             await part.close()
-        self._waiting_requests.write(0, tokens=self._clients.tokens())  # nothing runs here any more
+        self._waiting_requests.write(0, 0, self._clients.tokens())  # nothing runs here any more
         for file in (self._appender, self._noted, self._stages, self._outside, self._pool):
             if file:
                 file.close()
@@ -400,11 +402,12 @@ class Runner:
     # -- the end of a run
 
     def _watch(self) -> None:
-        """Note how many requests run and have waited long, the state of requests in batches, and the tokens so far."""
+        """Note how many requests have waited long and run, the tokens so far, and what the parts note."""
         if not self._closed:
             clients = self._clients
-            waits = clients.older_than(OLD), clients.batched(), clients.older_than(0), clients.tokens()
-            self._waiting_requests.write(*waits)
+            self._waiting_requests.write(clients.older_than(OLD), clients.older_than(0), clients.tokens())
+            for part in self._parts:
+                part.note()
             self._loop.call_later(WATCH_SECONDS, self._watch)
 
     def _watch_stop(self) -> None:

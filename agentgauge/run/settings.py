@@ -29,7 +29,6 @@ from agentgauge.core.task_options import SAME
 from agentgauge.core.tools import table_without_devices
 from agentgauge.core.types import Scoring
 from agentgauge.data.find import data_folder, find_data, find_used_data
-from agentgauge.model.batch.providers import check_batches, with_batch_prices
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS
@@ -69,6 +68,8 @@ class Settings(RunOptions):
     scoring: Scoring
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     roles: Mapping[str, ModelSpec]  # how to reach the models of further roles, such as a judge: option → spec
+    at_once: int  # concurrent requests to a model, over all processes, but for those that a plugin sends
+    patient: bool  # answers may take hours: the run is meant to be ended, by any means, and resumed
     live: bool  # its cases may use what other runs have kept
     launch: LaunchOptions | None  # cases run elsewhere
     assignment: Assignment | None  # this is elsewhere
@@ -94,12 +95,6 @@ class Settings(RunOptions):
         return getattr(self if isinstance(self, option.holder) else self.facts[option.holder], option.attribute)
 
     @property
-    def slots_without_batch(self) -> int:
-        """Concurrent requests to a model that are in no batch: with --batch, to a provider that has none."""
-        usual: int = OPTIONS["--in-flight"].default
-        return usual if self.batch else self.slots
-
-    @property
     def tested(self) -> str:
         """The name of what is tested: the model, or the program in its place with the model."""
         return f"{self.instead} ({self.model.name})" if self.instead else self.model.name
@@ -120,6 +115,10 @@ class Draft:
     run_dir: Path
     hidden: dict[Path, str]  # for this and all below see ``Settings``
     facts: dict[type, Any]
+    spec: ModelSpec | None
+    roles: Mapping[str, ModelSpec]
+    at_once: int
+    patient: bool = False
     live: bool = True
     instead: str = ""
     stored: dict[str, Any] = field(default_factory=dict)
@@ -155,7 +154,7 @@ def read_settings(
     earlier = repeated[0] if repeated else about.get("settings", {})
     asks_none = bool(repeated or option.rescore)
     values = read_values(option, earlier)
-    dialect, batch = values["dialect"], values["batch"]
+    dialect = values["dialect"]
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks for name in task.dialects)]))
     if dialect not in dialects:
         raise UsageProblem(f"--dialect {dialect!r} is unknown; accepted are {', '.join(dialects)}")
@@ -170,9 +169,6 @@ def read_settings(
         raise UsageProblem(
             f"baseline reads native and react requests only, not {dialect}; use another model or --dialect native"
         )
-    if spec and batch:
-        check_batches(spec)
-        spec = with_batch_prices(spec)
     assignment = Assignment.given()
     roles = _roles(tasks, options, file, assignment, asks) if spec else {}
     if spec and assignment:
@@ -188,7 +184,7 @@ def read_settings(
     facts: dict[type, Any] = {}
     for kind in OF_PLUGINS:
         facts[kind] = kind(**{each.attribute: values[each.attribute] for each in options_of(kind).values()})
-    draft = Draft(option, values, earlier, about, file, tasks, run_dir, named, facts)
+    draft = Draft(option, values, earlier, about, file, tasks, run_dir, named, facts, spec, roles, values["slots"])
     ask_installed("pytest_agentgauge_configure", draft=draft)
     sandbox.hide(list(named))
     values |= {
@@ -199,14 +195,16 @@ def read_settings(
     }
     return Settings(
         **{each.attribute: values[each.attribute] for each in options_of(RunOptions).values()},
-        spec=spec,
+        spec=draft.spec,
         tasks=tasks,
         roots=roots | dict.fromkeys(in_run_folder, run_dir),
         official=official | dict.fromkeys(in_run_folder, True),
         similarity=dict.fromkeys(in_run_folder, "")
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
         options=options,
-        roles={name: with_batch_prices(role) for name, role in roles.items()} if batch else roles,
+        roles=draft.roles,
+        at_once=draft.at_once,
+        patient=draft.patient,
         live=draft.live,
         launch=launch,
         assignment=assignment,

@@ -11,8 +11,6 @@ import pytest
 from agentgauge.core.chat import ChatRequest
 from agentgauge.core.index import line_entries
 from agentgauge.core.text import json_lines
-from agentgauge.model.batch.batch import Batch
-from agentgauge.model.batch.journal import Journal
 from agentgauge.model.embedded.view import look
 from bench_mmau.files import _lines as mmau_lines
 from bench_wild.check import read_tool_lists
@@ -32,12 +30,16 @@ def written(path: Path, *values: object) -> bytes:
 
 
 def of_batch(path: Path) -> list[object]:
+    from agentgauge.plugins.batch.batch import Batch
+
     batch = Batch("b")
     batch.take(path.read_bytes(), lambda line: 0)
     return [json.loads(line) for line in batch.answers.values()]
 
 
 def of_journal(path: Path) -> list[object]:
+    from agentgauge.plugins.batch.journal import Journal
+
     return [{"id": identity} for identity in sorted(Journal(path).identities)]
 
 
@@ -67,7 +69,10 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    "reader",
+    [pytest.param(name, marks=pytest.mark.uses("batch") if name in ("batch", "journal") else ()) for name in READERS],
+)
 @pytest.mark.parametrize("form", FORMS)
 def test_lines_end_at_line_feeds_alone(reader: str, form: str, tmp_path: Path) -> None:
     make, read = READERS[reader]

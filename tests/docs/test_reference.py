@@ -43,7 +43,7 @@ def _plain(cell: str) -> str:
     return cell.replace("`", "")
 
 
-@pytest.mark.uses("agents", "budget", "cache", "gates", "shards")
+@pytest.mark.uses("agents", "batch", "budget", "cache", "gates", "recording", "shards")
 def test_the_page_has_every_option_with_its_default_in_the_order_of_help() -> None:
     """Where a row is missing, this one is a beginning; the meaning on the page has links."""
     written = [(_plain(row[0]), _plain(row[1])) for row in rows(OPTIONS_PAGE, "option", "default")]

@@ -564,6 +564,7 @@ def test_copies_are_found_and_a_damaged_one_hides_no_other(tmp_path: Path) -> No
     assert "samples   64" in told
 
 
+@pytest.mark.uses("own_tests")
 def test_a_task_without_a_data_set_is_refused_and_not_offered(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "check", "tests"]) == 4
     assert "tests has no data set; name one of gta_atomic.e2e, " in capsys.readouterr().err

@@ -129,6 +129,7 @@ def test_the_bundled_benchmarks_run_and_go_on(run, folder: Path) -> None:
     assert without_times(summary(folder / "bundled")["tasks"]) == without_times(done)
 
 
+@pytest.mark.uses("own_tests")
 def test_own_tests_run(run, folder: Path) -> None:
     """Its agent of another framework has a test in ``tests/plugin/test_beside.py``."""
     leave = shutil.ignore_patterns("__pycache__", "runs")

@@ -96,6 +96,7 @@ def with_it(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "ACME_API_KEY": "acme-secret"}
 
 
+@pytest.mark.uses("own_tests")
 def test_its_tools_run_in_the_server_and_its_provider_is_asked(tmp_path: Path) -> None:
     project = Project(tmp_path / "project")
     project.path.mkdir()

@@ -24,9 +24,12 @@ from tests.plugin.test_installed import ANNOUNCE
 
 PYTHON = Path(sys.prefix) / "beside" / "bin" / "python"
 
-pytestmark = pytest.mark.skipif(
-    not PYTHON.exists(), reason="the other plugins are not installed; `make test-heavy` puts them into .venv/beside"
-)
+pytestmark = [
+    pytest.mark.uses("own_tests"),
+    pytest.mark.skipif(
+        not PYTHON.exists(), reason="the other plugins are not installed; `make test-heavy` puts them into .venv/beside"
+    ),
+]
 
 OWN = """
 def test_it(model):

@@ -153,6 +153,7 @@ def test_lives(model):
 """
 
 
+@pytest.mark.uses("own_tests")
 @pytest.mark.parametrize(
     ("mode", "files"),
     [("load", ("test_own.py",)), ("load", ("test_own.py", "deadly.py")), ("loadscope", ("test_own.py", "deadly.py"))],

@@ -203,7 +203,7 @@ def test_own(model):
 """
 
 
-@pytest.mark.uses("budget")
+@pytest.mark.uses("budget", "own_tests")
 def test_a_failed_test_that_is_skipped_has_not_failed_any_more(project: Project) -> None:
     """As pytest has it; a case that a budget keeps from being asked stays where it is."""
     (project.path / "test_own.py").write_text(SKIPS)

@@ -13,9 +13,9 @@ from queue import SimpleQueue
 import pytest
 
 from agentgauge.model import outage
-from agentgauge.model.batch.batch import Counts
 from agentgauge.run.coordination import waiting_requests as waiting
-from agentgauge.run.coordination.waiting_requests import FILE, Waiting, WaitingRequests, waiting_requests
+from agentgauge.run.coordination.numbers import Numbers
+from agentgauge.run.coordination.waiting_requests import FILE, FORM, Waiting, waiting_requests
 from agentgauge.run.progress import late_requests
 from tests.model import fault_server as faults
 from tests.model.fault_server import Act, FaultServer, Seen
@@ -217,31 +217,31 @@ def test_a_server_that_has_four_lanes_is_kept_busy(tmp_path):
 # -- Requests that wait long for their answer are named in the progress line, whichever worker sent them.
 
 
+def numbers(folder, number):
+    return Numbers(folder / FILE, FORM, number)
+
+
 def test_the_numbers_of_all_workers_are_summed_up(tmp_path):
     assert waiting_requests(tmp_path) == Waiting()
-    workers = [WaitingRequests(tmp_path, number) for number in range(3)]
+    workers = [numbers(tmp_path, number) for number in range(3)]
     for one in workers:
-        one.write(0)
+        one.write(0, 0, 0)
     assert not (tmp_path / FILE).exists()  # as in most runs
-    workers[2].write(5)
-    workers[0].write(2)
+    workers[2].write(5, 0, 0)
+    workers[0].write(2, 0, 0)
     assert waiting_requests(tmp_path) == Waiting(7)
-    workers[2].write(1)
-    assert waiting_requests(tmp_path) == Waiting(3)
-    workers[1].write(0, Counts(1, 20, 1, 3))
-    workers[0].write(2, Counts(0, 5, 1, 0))
-    workers[2].write(1, running=2, tokens=50)
-    assert waiting_requests(tmp_path) == Waiting(3, Counts(1, 25, 2, 3), 2, 50)
+    workers[2].write(1, 2, 50)
+    assert waiting_requests(tmp_path) == Waiting(3, 2, 50)
 
 
 def test_a_replacement_takes_up_the_entry_of_the_worker_that_died(tmp_path):
-    WaitingRequests(tmp_path, 1).write(4)
-    WaitingRequests(tmp_path, 1).write(0)
+    numbers(tmp_path, 1).write(4, 0, 0)
+    numbers(tmp_path, 1).write(0, 0, 0)
     assert waiting_requests(tmp_path) == Waiting()
 
 
 def test_a_file_that_cannot_be_written_harms_nothing(tmp_path):
-    WaitingRequests(tmp_path / "missing", 0).write(3)
+    numbers(tmp_path / "missing", 0).write(3, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -250,19 +250,6 @@ def test_a_file_that_cannot_be_written_harms_nothing(tmp_path):
 )
 def test_words(count, text):
     assert late_requests(count) == text
-
-
-@pytest.mark.parametrize(
-    ("counts", "text"),
-    [
-        (Counts(), ""),
-        (Counts(waiting=1), "1 request waits for a batch"),
-        (Counts(12, 500, 1, 2), "12 requests wait for a batch · 500 submitted in 1 batch · 2 batches done"),
-        (Counts(0, 700, 2, 1), "700 submitted in 2 batches · 1 batch done"),
-    ],
-)
-def test_where_the_requests_of_batches_are(counts, text):
-    assert str(counts) == text
 
 
 SOON_OLD = """

@@ -249,6 +249,7 @@ def test_what_solve_cannot_take_gets_one_sentence(tmp_path: Path, call: str, sen
     assert sentence in project.run("--model=oracle", "--run-dir=run").output
 
 
+@pytest.mark.uses("own_tests")
 def test_a_models_own_test_may_ask_a_model_that_is_told_something(tmp_path: Path) -> None:
     project = Project.make(tmp_path, 1)
     (tmp_path / "test_toy.py").write_text(

@@ -162,4 +162,4 @@ def test_every_cause_that_the_code_names_has_a_kind_of_its_own_or_is_shared_by_s
             named |= set(calls.findall(file.read_text(encoding="utf-8")))
     known = {cause for task in INSTALLED for cause in task.shown.kinds} | {*CAUSES, *TITLES}
     assert {cause for cause in named - known if not cause.startswith("http ")} <= shared
-    assert {"worker died", "batch expired", "invalid json", "truncated body"} <= named
+    assert {"worker died", "invalid json", "truncated body"} <= named

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from agentgauge.run.coordination.numbers import Numbers
 from agentgauge.run.coordination.stopping import StopFile
-from agentgauge.run.coordination.waiting_requests import WaitingRequests
+from agentgauge.run.coordination.waiting_requests import FILE, FORM
 from agentgauge.run.progress import Rate, RunLine
 from agentgauge.run.screen import Screen, fitted
 
@@ -32,8 +33,8 @@ def test_a_line_has_what_is_known(tmp_path, monkeypatch):
     StopFile(tmp_path).write("the budget of 1s is used up", awaits=True)
     assert line.text() == "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50"
     monkeypatch.setattr(Rate, "per_second", lambda self, count, now: count / 10)
-    WaitingRequests(tmp_path, 0).write(1, running=7, tokens=40)
-    WaitingRequests(tmp_path, 1).write(0, running=1, tokens=2500)
+    Numbers(tmp_path / FILE, FORM, 0).write(1, 7, 40)
+    Numbers(tmp_path / FILE, FORM, 1).write(0, 1, 2500)
     assert line.text().startswith("4/10 · 8 requests running · 254 tokens/s · 1 request waits for more than 2 min · ")
 
 

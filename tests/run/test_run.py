@@ -120,7 +120,7 @@ def test_a_task_itself_can_be_named(project: Path) -> None:
         ({"limit": 2.5}, "limit=2.5 does not fit: it takes an integer"),
         ({"limit": True}, "limit=True does not fit: it takes an integer"),
         ({"temperature": "0.5"}, "temperature='0.5' does not fit: it takes a number"),
-        ({"batch": 1}, "batch=1 does not fit: it takes True or False"),
+        ({"allow_unsafe_code": 1}, "allow_unsafe_code=1 does not fit: it takes True or False"),
         pytest.param(
             {"gate": [3]}, "gate=[3] does not fit: it takes a text, or a list", marks=pytest.mark.uses("gates")
         ),

@@ -123,7 +123,10 @@ BAD_VALUES = [
     ("run.json", "settings", None, "settings is null and must be an object"),
     ("run.json", "settings", [], "settings is a list and must be an object"),
     ("run.json", "settings/gates", [[]], "settings.gates.0 is a list and must be a string"),
-    ("run.json", "settings/batch", "yes", 'settings.batch is "yes" and must be true or false'),
+    pytest.param(
+        *("run.json", "settings/batch", "yes", 'settings.batch is "yes" and must be true or false'),
+        marks=pytest.mark.uses("batch"),
+    ),
     ("run.json", "settings/agent", {"name": "a", "text": 1}, "settings.agent.text is 1 and must be a string"),
 ]
 BAD_RECORDS = [

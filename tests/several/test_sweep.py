@@ -45,6 +45,7 @@ def test_token_limits_are_a_list_like_temperatures(tmp_path):
     ]
 
 
+@pytest.mark.uses("batch")
 @pytest.mark.parametrize(("key", "in_flight"), [("", 5000), ("in_flight = 9", 9)])
 def test_runs_that_send_batches_share_the_size_of_a_batch(tmp_path, key, in_flight):
     assert read(tmp_path, f'models = ["a"]\narguments = ["--batch"]\n{key}').runs().totals == {"--in-flight": in_flight}

@@ -20,6 +20,7 @@ class Progress:
         self._line = RunLine(run.folder, self._live)
         self._planned = run.benchmark_cases
         self._started = run.started
+        self._patient = run.settings.patient
         self._last = ""  # the latest line elsewhere
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="agentgauge-progress", daemon=True)
@@ -42,6 +43,6 @@ class Progress:
 
     def _draw(self) -> None:
         line = self._line.text(self._planned)
-        if self._screen.is_live or line != self._last or not self._line.is_batched:
+        if self._screen.is_live or line != self._last or not self._patient:
             self._screen.draw(line)
             self._last = line

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def pytest_agentgauge_process(process: Process) -> Part | None:
     spec = process.settings.spec
-    if spec is None or spec.embedded or process.settings.batch:  # a batch has them all at once
+    if spec is None or spec.embedded or process.settings.patient:  # all may be sent at once
         return None
     from agentgauge.plugins.prompt_cache.first_replies import FirstReplies
 

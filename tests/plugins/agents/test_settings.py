@@ -132,7 +132,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "launched", "says"),
     [
-        ({"batch": True}, False, "--agent and --batch cannot be used together: an agent would wait"),
+        pytest.param(
+            {"batch": True},
+            False,
+            "--agent and --batch cannot be used together: an agent would wait",
+            marks=pytest.mark.uses("batch"),
+        ),
         ({"rescore": "a"}, False, "--agent and --rescore cannot be used together: a rescored run starts no agent"),
         ({}, True, "agentgauge launch and --agent cannot be used together: agents run on this machine"),
     ],

@@ -117,6 +117,7 @@ def test_what_a_shard_did_not_do_is_missing_and_the_command_says_so(shards, tmp_
     ]
 
 
+@pytest.mark.uses("own_tests")
 def test_own_tests_are_put_together(tmp_path):
     folder = tmp_path / "own"
     folder.mkdir()

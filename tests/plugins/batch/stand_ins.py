@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.batch.stand_in import Job, StandIn
+from tests.plugins.batch.stand_in import Job, StandIn
 
 
 def jsonl(rows: list[dict[str, Any]]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,36 @@ import pytest
 
 from agentgauge.core.errors import Fault
 from agentgauge.core.files import cannot_write
+from agentgauge.core.index import Index, Row
 from agentgauge.core.types import Json
-from agentgauge.pytest_plugin.keys import OWN
+from agentgauge.plugins.own_tests.case import OwnCases, planned_outside
+from agentgauge.pytest_plugin.activation import activate_late
+from agentgauge.pytest_plugin.collection import case_of
+from agentgauge.pytest_plugin.keys import KEPT, OWN, RUNNING, WORKER
 from agentgauge.pytest_plugin.worker import Worker
-from agentgauge.run.own_tests.case import OwnCases
+from agentgauge.run.planned import Planned
 from agentgauge.store.jsonl import CaseId
 
-KEPT = ("agentgauge.kept", True)
-"""Property of a test that does not run again, because it has passed."""
+RECORDS = "agentgauge-own-tests"
+"""The name of the plugin that keeps the records, once there are such tests."""
+
+
+def plan(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Plan a record for each test that uses a fixture of ours and is no case of a benchmark."""
+    collection = activate_late(config)
+    tests = [item for item in items if not item.get_closest_marker("benchmark_task")]
+    if collection is None or not tests:
+        return
+    folder = collection.folder.path
+    for item in tests:
+        if item.get_closest_marker("skip"):
+            continue
+        needs_tools = "agentgauge_tools" in getattr(item, "fixturenames", ())
+        task = collection.settings.tasks["tests.tools" if needs_tools else "tests"]
+        tags = tuple(dict.fromkeys(mark.name for mark in item.iter_markers() if not (mark.args or mark.kwargs)))
+        item.stash[OWN] = Planned(task, Index(folder, folder / "planned.json", "", ()), Row(item.nodeid, tags, 0), 1)
+    if (worker := config.stash.get(WORKER, None)) and not config.pluginmanager.has_plugin(RECORDS):
+        config.pluginmanager.register(OwnTests(worker), RECORDS)
 
 
 class OwnTests:
@@ -26,18 +48,30 @@ class OwnTests:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+        self._cases: OwnCases | None = None
         self._running: pytest.Item | None = None
         self._began = 0.0
         self._reports: list[pytest.TestReport] = []  # of the last attempt at the running test
         self._faults: list[Fault] = []  # that ended a phase of it
         self._failed: set[CaseId] = set()  # a test that is named twice runs twice
 
-    @property
-    def _cases(self) -> OwnCases | None:
-        return self._worker.own_cases
+    def are_in(self, session: pytest.Session) -> bool:
+        """Whether any is selected."""
+        return any(OWN in item.stash for item in session.items)
+
+    def cases(self, session: pytest.Session) -> OwnCases | None:
+        """Those of the selected tests. None where there are none, and where the run folder cannot be written."""
+        if self._cases is None and self.are_in(session) and (started := self._worker.started(session)):
+            runner, background = started
+            found = {case.task.name: case for item in session.items if (case := item.stash.get(OWN, None))}
+            outside = planned_outside(found[max(found)], self._worker.worker.number)  # with tools if any test has them
+            self._cases = OwnCases(runner, background.call, session.config.rootpath, outside)
+        return self._cases
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        if case_of(item):
+            self.cases(item.session)
         if OWN not in item.stash:
             return (yield)
         finished = self._worker.finished_before(item)
@@ -50,7 +84,7 @@ class OwnTests:
             done = yield
             self._store(item)
         finally:  # Ctrl-C and pytest.exit leave no record
-            self._running = None
+            self._running = item.stash[RUNNING] = None
             if self._cases:
                 self._cases.drop()
         return done
@@ -64,7 +98,7 @@ class OwnTests:
             if finished is not None and finished.status == "broken":  # it has killed its process
                 pytest.fail(str(finished.read().error), pytrace=False)
             self._began, self._faults = time.monotonic(), []
-            cases.open(item.stash[OWN])
+            item.stash[RUNNING] = cases.open(item.stash[OWN])
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,13 @@ from agentgauge.core.chat import ChatReply, Conversation, Message, told
 from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
-from agentgauge.model.presets import resolve
+from agentgauge.plugins.own_tests.case import OwnCases
 from agentgauge.run.chat_form import ProgramRequest
 from agentgauge.run.clients import Endpoint
 from agentgauge.run.endpoint_proxy import EndpointProxy, ProgramSession, ask_model
-from agentgauge.run.own_tests.case import OwnCases
-from agentgauge.run.planned import OWN, Given
-from agentgauge.run.settings import Settings
+from agentgauge.run.given_objects import Model, Tools
 
-# -- What the fixtures ``model`` and ``tools`` return: the run's model and its real tools.
+# -- What the fixtures ``model`` and ``tools`` return here: the run's model and its real tools.
 
 
 AnyTool = Callable[..., Any] | Mapping[str, Any] | Tool
@@ -31,34 +29,11 @@ Value = str | Path
 FILES = "\n\nThese files belong to it: "
 
 
-class Model:
-    """The run's model, or one made of it for some tests: what ``solve`` takes, and what a project's own tests ask.
-    Asynchronous code awaits what ``ask`` and ``complete`` return."""
+@dataclass(frozen=True, repr=False, eq=False)
+class AskedModel(Model):
+    """What a project's own tests ask. Asynchronous code awaits what ``ask`` and ``complete`` return."""
 
-    def __init__(self, cases: Callable[[], OwnCases], settings: Settings, name: str = "", given: Given = OWN) -> None:
-        """``cases``: those of this process's own tests, from when one of them runs. ``name``: of a model in the place
-        of the run's."""
-        self._cases = cases
-        self._settings = settings
-        self.name = name or settings.model.name
-        self.given = given
-
-    def __repr__(self) -> str:
-        return f"<model {self.name}{', told something first' if self.given.system else ''}>"
-
-    def with_system(self, text: str) -> Model:
-        """This model, told a text before every conversation. Raises UsageProblem for what is no text."""
-        if not isinstance(text, str):
-            raise UsageProblem(f"with_system got {text!r}; give a text, such as 'Answer briefly.'")
-        system = "\n\n".join(filter(None, (text, self.given.system)))
-        return Model(self._cases, self._settings, self.name, replace(self.given, system=system))
-
-    def named(self, name: str, url: str | None = None) -> Model:
-        """Another model in its place: a name as --model takes it, and an address as --model-url does. Raises
-        UsageProblem."""
-        asks = self._settings.spec is not None  # a replayed or rescored run needs no key
-        spec = resolve(name, url=url, config=self._settings.file, need_key=asks)
-        return Model(self._cases, self._settings, name, replace(self.given, spec=spec))
+    cases: Callable[[], OwnCases] = field(kw_only=True)  # those of this process's own tests, from when one of them runs
 
     def ask(
         self,
@@ -91,7 +66,7 @@ class Model:
             told = "\n\n".join(filter(None, (self.given.system, system)))
             return await case.converse(sent, system=told, tools=offered, state=state, max_turns=max_turns)
 
-        return self._cases().give(conversation)
+        return self.cases().give(conversation)
 
     def complete(self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()) -> Any:
         """Send one request, with ``tools`` as function schemas. Returns a ``ChatReply``. Raises ModelFault."""
@@ -102,7 +77,7 @@ class Model:
             sent = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
             return await case.ask(told(sent, self.given.system) if self.given.system else sent, tools=tools)
 
-        return self._cases().give(reply)
+        return self.cases().give(reply)
 
     def _refuse_named(self) -> None:
         if self.given.spec:
@@ -141,7 +116,7 @@ class RealTool:
         return f"<tool {self.tool.name}: {self.tool.description}>"
 
 
-class Tools:
+class CalledTools(Tools):
     """The real tools by name, as attributes."""
 
     def __init__(self, cases: Callable[[], OwnCases]) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgauge.model.batch.formats import BatchFormat, BatchItem, Sought, Status
-from agentgauge.model.batch.journal import Journal
-from agentgauge.model.batch.queue import BatchQueue, PollingTimes
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.presets import resolve
 from agentgauge.model.retry import RetryPolicy
+from agentgauge.plugins.batch.formats import BatchFormat, BatchItem, Sought, Status
+from agentgauge.plugins.batch.journal import Journal
+from agentgauge.plugins.batch.queue import BatchQueue, PollingTimes
 
 LARGEST = 100
 SPEC = resolve("m", url="http://127.0.0.1:1/v1", environ={})

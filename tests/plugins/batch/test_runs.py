@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from agentgauge.core.chat import ChatRequest
-from agentgauge.model.batch.journal import FILE
 from agentgauge.model.embedded.baseline import baseline_reply
-from tests.batch.stand_in import COMPLETION, PROMPT, StandIn
-from tests.batch.stand_ins import AnthropicStandIn, OpenAIStandIn
+from agentgauge.plugins.batch.journal import FILE
 from tests.plugin.project import (
     OFTEN,
     PYTEST,
@@ -26,6 +24,8 @@ from tests.plugin.project import (
     summary,
     without_times,
 )
+from tests.plugins.batch.stand_in import COMPLETION, PROMPT, StandIn
+from tests.plugins.batch.stand_ins import AnthropicStandIn, OpenAIStandIn
 
 pytestmark = pytest.mark.slow
 

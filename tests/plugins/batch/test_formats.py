@@ -6,14 +6,14 @@ import pytest
 
 from agentgauge.core.causes import Failure
 from agentgauge.core.errors import UsageProblem
-from agentgauge.model.batch.anthropic import ANTHROPIC
-from agentgauge.model.batch.files import OPENAI
-from agentgauge.model.batch.formats import seconds_of
-from agentgauge.model.batch.messages import chat_completion, messages_body
-from agentgauge.model.batch.openrouter import OPENROUTER
-from agentgauge.model.batch.providers import FORMATS, check_batches, with_batch_prices
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.presets import resolve
+from agentgauge.plugins.batch.anthropic import ANTHROPIC
+from agentgauge.plugins.batch.files import OPENAI
+from agentgauge.plugins.batch.formats import seconds_of
+from agentgauge.plugins.batch.messages import chat_completion, messages_body
+from agentgauge.plugins.batch.openrouter import OPENROUTER
+from agentgauge.plugins.batch.providers import FORMATS, check_batches, with_batch_prices
 
 SPEC = resolve("m", url="http://127.0.0.1:1/v1", environ={})
 BODY = {"choices": [{"message": {"content": "x"}}]}

@@ -11,17 +11,17 @@ import pytest
 from agentgauge.core.causes import Failure
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import Fault
-from agentgauge.model.batch.journal import FILE
-from agentgauge.model.batch.model import BatchModel
-from agentgauge.model.batch.providers import FORMATS, with_batch_prices
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.spec import ModelSpec
-from tests.batch.asking import ENVIRON, ask, request, spec_of, words
-from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
+from agentgauge.plugins.batch.journal import FILE
+from agentgauge.plugins.batch.model import BatchModel
+from agentgauge.plugins.batch.providers import FORMATS, with_batch_prices
 from tests.model.fault_server import FaultServer, completion, data
+from tests.plugins.batch.asking import ENVIRON, ask, request, spec_of, words
+from tests.plugins.batch.stand_ins import STAND_INS, OpenAIStandIn
 
 pytestmark = pytest.mark.slow
 
@@ -168,7 +168,7 @@ def test_a_status_that_is_not_known_is_not_awaited_for_ever(server, tmp_path):
 
 
 def test_a_batch_that_never_ends_is_not_awaited_for_ever(server, tmp_path, monkeypatch):
-    monkeypatch.setattr("agentgauge.model.batch.queue.LONGEST", 5)
+    monkeypatch.setattr("agentgauge.plugins.batch.queue.LONGEST", 5)
     server.ends = {0: "never"}
     found = ask(server, tmp_path, TEXTS[:2])
     assert words(found) == ["! batch not ended"] * 2

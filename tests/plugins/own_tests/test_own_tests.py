@@ -14,6 +14,8 @@ from tests.model.fault_server import FaultServer, Seen, answer, status, tool_cal
 from tests.plugin.project import records, summary
 from tests.plugin.test_installed import forked_in
 
+pytestmark = pytest.mark.slow  # each runs pytest
+
 # -- A project's own tests with the fixtures ``model``, ``tools``, ``model_endpoint`` and ``tool_server``.
 
 
@@ -520,7 +522,7 @@ def test_scopes_are_those_that_the_docs_say(tmp_path):
     shown = forked_in(folder, "--model=baseline", "--setup-plan")
     for name in ("model", "tools", "model_endpoint", "tool_server"):
         assert f"SETUP    S {name}" in shown.output, shown.output
-    page = (Path(__file__).parents[2] / "docs" / "own-projects.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "own-projects.md").read_text()
     for name in ("model", "tools", "model_endpoint", "tool_server"):
         assert f"| `{name}` | session |" in page
 

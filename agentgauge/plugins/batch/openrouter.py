@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from agentgauge.core.causes import Failure
-from agentgauge.model.batch.formats import (
+from agentgauge.model.endpoint import Endpoint
+from agentgauge.plugins.batch.formats import (
     ENDINGS,
     ONCE,
     BatchFormat,
@@ -22,7 +23,6 @@ from agentgauge.model.batch.formats import (
     read_batch,
     read_id,
 )
-from agentgauge.model.endpoint import Endpoint
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.model.batch.journal import CHECK, FILE
-from tests.batch.asking import ask, words
-from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
+from agentgauge.plugins.batch.journal import CHECK, FILE
+from tests.plugins.batch.asking import ask, words
+from tests.plugins.batch.stand_ins import STAND_INS, OpenAIStandIn
 
 TEXTS = [f"w{number}" for number in range(3)]
 

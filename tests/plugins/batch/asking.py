@@ -10,12 +10,12 @@ from typing import Any
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.config import Config, ModelTable, Prices
 from agentgauge.core.errors import ModelFault
-from agentgauge.model.batch.journal import FILE
-from agentgauge.model.batch.model import BatchModel
-from agentgauge.model.batch.providers import FORMATS, with_batch_prices
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
-from tests.batch.stand_in import COMPLETION, PROMPT, StandIn
+from agentgauge.plugins.batch.journal import FILE
+from agentgauge.plugins.batch.model import BatchModel
+from agentgauge.plugins.batch.providers import FORMATS, with_batch_prices
+from tests.plugins.batch.stand_in import COMPLETION, PROMPT, StandIn
 
 ENVIRON = {"TEST_KEY": "a-key-of-the-stand-in-4711", "AGENTGAUGE_BACKOFF": "0"}
 

@@ -1,4 +1,4 @@
-"""A project's own tests that use the fixtures of AgentGauge, as a task: each leaves a record like a benchmark's case.
+"""Tests of a project as a task: each leaves a record like a benchmark's case.
 
 pytest runs them, so ``run`` is never called. Their samples are the run's plan, and have no data but their name.
 """
@@ -16,7 +16,7 @@ from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.store import RunFolder
 
 
-class OwnTestsData(DataSource):
+class PlannedTests(DataSource):
     name = "tests"
     files = ("planned.json",)
     bundled = Path(__file__).parent
@@ -36,12 +36,12 @@ class OwnTestsData(DataSource):
         return Sample(row.id, task, row.tags, {}, index.root, row.position)
 
 
-def own_tests(name: str, *, title: str, column: str = "Passed", tools: RealTools | None = None) -> Task:
+def task_of_tests(name: str, *, title: str, column: str = "Passed", tools: RealTools | None = None) -> Task:
     """A record's ``output`` is ``{"passed": bool, "explanation": str, "labels": [str]}``. ``column``: the figure's name
     on the leaderboard."""
     return Task(
         name=name,
-        data=OwnTestsData(name),
+        data=PlannedTests(name),
         run=_run,
         score=_score,
         metrics=_metrics,
@@ -72,6 +72,3 @@ def _metrics(scoring: Scoring) -> MetricFormula:
 
 def _figures(sums: Values) -> dict[str, float | None]:
     return {"Passed": 100 * sums["passed"] / sums["all"] if sums.get("all") else None}
-
-
-TESTS = own_tests("tests", title="tests")

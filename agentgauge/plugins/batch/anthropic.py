@@ -9,7 +9,10 @@ from urllib.parse import quote
 
 from agentgauge.core.causes import Failure
 from agentgauge.core.reply_ends import FILTERED, is_filter_error
-from agentgauge.model.batch.formats import (
+from agentgauge.model.endpoint import Endpoint
+from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import error_text
+from agentgauge.plugins.batch.formats import (
     ONCE,
     BatchFormat,
     BatchItem,
@@ -22,10 +25,7 @@ from agentgauge.model.batch.formats import (
     read_id,
     without_result,
 )
-from agentgauge.model.batch.messages import chat_completion, messages_body
-from agentgauge.model.endpoint import Endpoint
-from agentgauge.model.spec import ModelSpec
-from agentgauge.model.wire import error_text
+from agentgauge.plugins.batch.messages import chat_completion, messages_body
 
 _PATH = "/messages/batches"
 

@@ -18,11 +18,6 @@ from agentgauge.core.files import DISK_FULL, RUN_FOLDER, is_disk_full, refusal
 from agentgauge.core.reply_ends import FILTERED
 from agentgauge.core.types import Usage
 from agentgauge.model import wire
-from agentgauge.model.batch.batch import Batch, Counts, Line
-from agentgauge.model.batch.formats import BatchFormat
-from agentgauge.model.batch.journal import FILE, Journal
-from agentgauge.model.batch.providers import FORMATS
-from agentgauge.model.batch.queue import BatchQueue, PollingTimes
 from agentgauge.model.client import HEAVY
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import holds_files, with_files
@@ -34,6 +29,11 @@ from agentgauge.model.replay import Learned, Needs
 from agentgauge.model.retry import EndpointHealth, RetryPolicy, backoff_scale, persist
 from agentgauge.model.spec import DEFAULT_TIMEOUT, ModelSpec
 from agentgauge.model.usage import unused_cost
+from agentgauge.plugins.batch.batch import Batch, Line
+from agentgauge.plugins.batch.counts import Counts
+from agentgauge.plugins.batch.formats import BatchFormat
+from agentgauge.plugins.batch.journal import Journal
+from agentgauge.plugins.batch.queue import BatchQueue, PollingTimes
 
 CONNECTIONS = 8
 """Concurrent uploads, polls and downloads of a worker."""
@@ -169,9 +169,3 @@ class BatchModel:
         body = self._endpoint.encoded(self._form.request_body(wire.request_body(self._spec, request, needs)))
         case = request.case.path if request.case else ""
         return hashlib.sha256(f"{case}\n".encode() + body).hexdigest()[:24], body
-
-
-def batch_model(spec: ModelSpec, run: Path, requests: OpenRequests, *, most: int) -> BatchModel | None:
-    """A model of a run, or None where its provider has no batches. ``run``: the run folder."""
-    form = FORMATS.get(spec.provider)
-    return BatchModel(spec, form, run / FILE, most=most, requests=requests) if form else None

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.model.batch.anthropic import ANTHROPIC
-from agentgauge.model.batch.files import AZURE, OPENAI, TOGETHER
-from agentgauge.model.batch.formats import BatchFormat
-from agentgauge.model.batch.openrouter import OPENROUTER
 from agentgauge.model.spec import ModelSpec
+from agentgauge.plugins.batch.anthropic import ANTHROPIC
+from agentgauge.plugins.batch.files import AZURE, OPENAI, TOGETHER
+from agentgauge.plugins.batch.formats import BatchFormat
+from agentgauge.plugins.batch.openrouter import OPENROUTER
 
 FORMATS: Mapping[str, BatchFormat] = {
     "openai": OPENAI,

@@ -13,6 +13,8 @@ import pytest
 from tests.plugin.project import records
 from tests.plugin.test_installed import forked_in
 
+pytestmark = pytest.mark.slow  # each runs pytest
+
 KINDS = '''
 import time, unittest
 import pytest

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from agentgauge.core.causes import Failure
-from agentgauge.model.batch.batch import Batch, Counts
-from agentgauge.model.batch.formats import CANCELLED, GOING_ON, BatchFormat, Sought, Status, without_result
-from agentgauge.model.batch.journal import Journal, PlannedBatch
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.open_requests import UNSENT
 from agentgauge.model.retry import EndpointHealth, RetryPolicy, persist
+from agentgauge.plugins.batch.batch import Batch
+from agentgauge.plugins.batch.counts import Counts
+from agentgauge.plugins.batch.formats import CANCELLED, GOING_ON, BatchFormat, Sought, Status, without_result
+from agentgauge.plugins.batch.journal import Journal, PlannedBatch
 
 MOST_BYTES = 64 << 20
 """Bytes of a batch. Up to twice as many may wait to be submitted."""

@@ -64,10 +64,11 @@ class OwnCases:
 
     # -- the tests
 
-    def open(self, planned: Planned) -> None:
+    def open(self, planned: Planned) -> OwnCase:
         """Begin a test, or a further attempt at it."""
         self.drop()
         self.test = OwnCase(planned)
+        return self.test
 
     def close(self, output: Json, fault: Fault | None, seconds: float) -> None:
         """Store the record of the test, if one has begun. Raises OSError."""

@@ -1,15 +1,15 @@
-"""One batch: its requests until they are submitted, and the answers to them. The numbers of requests in batches."""
+"""One batch: its requests until they are submitted, and the answers to them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from agentgauge.core.causes import Failure
-from agentgauge.model.batch.formats import BatchItem, without_result
+from agentgauge.plugins.batch.formats import BatchItem, without_result
 
 Line = Mapping[str, Any]
 
@@ -67,32 +67,3 @@ def _parsed(line: bytes) -> Line:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-class Counts(NamedTuple):
-    waiting: int = 0  # requests that are not submitted yet
-    submitted: int = 0  # requests in batches that have not ended
-    batches: int = 0  # of these requests
-    done: int = 0  # batches that have ended
-
-    @classmethod
-    def sum(cls, counts: Iterable[Counts]) -> Counts:
-        return cls(*map(sum, zip(NONE, *counts, strict=True)))
-
-    def __str__(self) -> str:
-        """``3 requests wait for a batch · 500 submitted in 1 batch · 2 batches done``; empty without batches."""
-        words = []
-        if self.waiting:
-            words.append(f"{self.waiting} {'request waits' if self.waiting == 1 else 'requests wait'} for a batch")
-        if self.batches:
-            words.append(f"{self.submitted} submitted in {_batches(self.batches)}")
-        if self.done:
-            words.append(f"{_batches(self.done)} done")
-        return " · ".join(words)
-
-
-NONE = Counts()
-
-
-def _batches(number: int) -> str:
-    return f"{number} {'batch' if number == 1 else 'batches'}"

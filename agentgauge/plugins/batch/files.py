@@ -8,7 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from agentgauge.core.causes import Failure
-from agentgauge.model.batch.formats import (
+from agentgauge.model.endpoint import Endpoint, file_path
+from agentgauge.model.spec import ModelSpec
+from agentgauge.plugins.batch.formats import (
     ENDINGS,
     ONCE,
     BatchFormat,
@@ -24,8 +26,6 @@ from agentgauge.model.batch.formats import (
     read_id,
     read_object,
 )
-from agentgauge.model.endpoint import Endpoint, file_path
-from agentgauge.model.spec import ModelSpec
 
 _UNREADY = ("pending", "running", "notrunning")
 """Statuses of a file that Azure has not read yet."""
