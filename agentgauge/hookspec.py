@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from agentgauge.run.candidates import Candidates
     from agentgauge.run.merging import Merging
     from agentgauge.run.part import Part, Process
+    from agentgauge.run.report_form import ReportForm
     from agentgauge.run.run import Run
     from agentgauge.run.screen import Screen
     from agentgauge.run.settings import Draft
@@ -232,6 +233,15 @@ def pytest_agentgauge_merge(merging: Merging) -> None:
 
         def pytest_agentgauge_merge(merging):
             merging.about["owners"] = [run.get("owner") for run in merging.runs.values()]
+    """
+
+
+@hookspec
+def pytest_agentgauge_reports() -> Sequence[ReportForm]:
+    """Forms of ``agentgauge report``, which write what others read of a run that has ended.
+
+    def pytest_agentgauge_reports():
+        return [ReportForm("--slides", "FILE", "slides (default: slides.html in the run)", "slides.html", write)]
     """
 
 

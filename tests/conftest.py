@@ -33,7 +33,7 @@ HEAVY = (
     # Ray
     "launch", "tools/test_ray_serve.py",
     # a browser
-    "reports/test_page_browser.py", "reports/test_allure_dashboard.py", "plugins/view/test_view_browser.py",
+    "reports/test_page_browser.py", "plugins/allure/test_dashboard.py", "plugins/view/test_view_browser.py",
     # environments of their own
     "docs/test_site.py", "plugin/test_beside.py", "gta/test_frameworks.py", "plugins/agents/test_frameworks.py",
     # whole runs: several at a time, with faults, full disks, kills and crashes, of examples and checkouts
@@ -47,7 +47,8 @@ HEAVY = (
     "plugin/test_same_result.py", "plugin/test_scoring.py",
     "plugins/progress/test_progress.py", "plugin/test_worker_count.py",
     "plugin/test_secrets.py", "plugin/test_services.py", "plugin/test_stopping.py", "plugin/test_vision.py",
-    "plugin/test_wild.py", "plugin/test_workflow.py", "plugins/shards/test_runs.py", "reports/test_export_gold.py",
+    "plugin/test_wild.py", "plugin/test_workflow.py", "plugins/allure/test_runs.py", "plugins/shards/test_runs.py",
+    "reports/test_export_gold.py",
     "scaling", "several", "short_form/test_short_task.py", "tools/test_faults.py", "wild/generate/test_command.py",
     # programs that run into the limits of the sandbox
     "mmau/test_contests_hostile.py", "sandbox/test_watcher.py",

@@ -10,10 +10,12 @@ from pathlib import Path
 from agentgauge_reports.formats import FORMATS, writer
 from agentgauge_reports.load import Omitted
 
+from agentgauge.core.announcement import announced
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.registry import Registry
 from agentgauge.core.text import show
+from agentgauge.run.report_form import ReportForm
 
 LISTED = 20
 """Up to this number, each written file is named."""
@@ -31,11 +33,9 @@ def main(argv: Sequence[str], tasks: Registry) -> int:
 
         page = run / "report.html" if options.html == Path() else options.html
         show(write_page(run, page, tasks=tasks, embed=options.embed, omitted=omitted))
-    elif options.allure is not None:
-        from agentgauge_reports.allure import write_results
-
-        folder = run / "allure" if options.allure == Path() else options.allure
-        show(write_results(run, folder, tasks=tasks, omitted=omitted))
+    elif form := next((form for form in _forms() if getattr(options, form.key) is not None), None):
+        place: Path = getattr(options, form.key)
+        show(form.write(run, run / form.usual if place == Path() else place, tasks=tasks, omitted=omitted))
     elif options.items:
         from agentgauge_reports.items import items
 
@@ -58,13 +58,18 @@ def main(argv: Sequence[str], tasks: Registry) -> int:
     return 1 if omitted.problems else 0
 
 
+def _forms() -> list[ReportForm]:
+    """Those of plugins. Raises UsageProblem."""
+    return [form for _, form in announced("reports")]
+
+
 def _listed(files: Sequence[Path], output: Path) -> str:
     return "\n".join(map(str, files)) if len(files) <= LISTED else f"{len(files)} files in {output}"
 
 
 def _check_report(options: argparse.Namespace) -> None:
     """Find the run. Raises UsageProblem for options of ``report`` that do not go together."""
-    for name in ("html", "allure"):  # report --allure RUN: the optional value has taken the run
+    for name in ("html", *(form.key for form in _forms())):  # report --allure RUN: the optional value has taken the run
         if not options.folders and getattr(options, name) not in (None, Path()):
             options.folders = [getattr(options, name)]
             setattr(options, name, Path())
@@ -99,9 +104,11 @@ def _prediction_formats(tasks: Registry) -> list[str]:
 
 
 def _parser(tasks: Registry) -> CommandParser:
+    forms = _forms()
+    names = ", ".join(("--html", *(form.name for form in forms), "--items", "--table", "--eval"))
     parser = CommandParser(
         prog="agentgauge report",
-        description="Write one report of a finished run: --html, --allure, --items, --table, --eval or --format.",
+        description=f"Write one report of a finished run: {names} or --format.",
         epilog="example: agentgauge report runs/mine --html mine.html --embed",
     )
     parser.add_argument("folders", type=Path, nargs="*", metavar="RUN", help="folder of the run; several with --items")
@@ -109,14 +116,8 @@ def _parser(tasks: Registry) -> CommandParser:
     what.add_argument(
         "--html", type=Path, nargs="?", const=Path(), metavar="FILE", help="the page (default: report.html in the run)"
     )
-    what.add_argument(
-        "--allure",
-        type=Path,
-        nargs="?",
-        const=Path(),
-        metavar="DIR",
-        help="an Allure dashboard (default: allure in the run)",
-    )
+    for form in forms:
+        what.add_argument(form.name, type=Path, nargs="?", const=Path(), metavar=form.metavar, help=form.help)
     what.add_argument(
         "--items",
         action="store_true",

@@ -13,6 +13,7 @@ import pytest
 
 from agentgauge import sandbox
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.features import features
 from agentgauge.core.files import refusal
 from agentgauge.core.processes import TOOL_TOKEN, end_with, kept, make_tool_token
 from agentgauge.core.redaction import redact_logs
@@ -169,7 +170,7 @@ def activate(config: pytest.Config) -> None:
         controller = Controller(config, run)
         config.pluginmanager.register(controller, "agentgauge-controller")
         config.pluginmanager.register(controller.reporting, "agentgauge-reporting")
-        if results := config.getoption("allure_report_dir", None):
+        if results := _allure_folder(config):
             from agentgauge.pytest_plugin.allure import AllureResults
 
             config.pluginmanager.register(AllureResults(Path(results)), "agentgauge-allure-results")
@@ -190,12 +191,18 @@ def activate_late(config: pytest.Config) -> Collection | None:
     if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
         try:
             activate(config)  # without prepare_terminal: pytest has begun to write by now
-            for name in ("agentgauge-controller", "agentgauge-allure"):
+            for name in ("agentgauge-controller", "agentgauge-allure-filter"):
                 if plugin := config.pluginmanager.get_plugin(name):
                     plugin.pytest_sessionstart()
         except pytest.UsageError as problem:
             config.stash[PROBLEM] = problem
     return config.stash.get(COLLECTION, None)
+
+
+def _allure_folder(config: pytest.Config) -> str:
+    """Where ``--alluredir`` writes to; empty where AgentGauge has nothing of its own to write there."""
+    has_reports = any(plugin.name == "allure" for plugin in features())
+    return str((has_reports and config.getoption("allure_report_dir", None)) or "")
 
 
 def _claimed(config: pytest.Config) -> Run:
@@ -238,10 +245,10 @@ def _run_cases(config: pytest.Config, settings: Settings, info: Place) -> None:
         return
     worker = config.stash[WORKER] = Worker(config, settings, info, collection)
     config.pluginmanager.register(worker, "agentgauge-worker")
-    if config.getoption("allure_report_dir", None):
+    if _allure_folder(config):
         from agentgauge.pytest_plugin.allure import AllureFilter
 
-        config.pluginmanager.register(AllureFilter(config), "agentgauge-allure")
+        config.pluginmanager.register(AllureFilter(config), "agentgauge-allure-filter")
     before = gc.get_threshold()
     if 0 < before[0] < GARBAGE:
         gc.set_threshold(GARBAGE, *before[1:])

@@ -42,6 +42,7 @@ ANNOUNCING = tuple(
         "progress",
         "several",
         "merge",
+        "reports",
     )
 )
 """Hooks of installed packages alone, which every process calls."""

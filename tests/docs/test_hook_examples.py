@@ -166,6 +166,7 @@ def test_opentelemetry_where_a_request_fails(tmp_path: Path) -> None:
     assert case["attributes"]["test.case.result.status"] == "fail"
 
 
+@pytest.mark.uses("allure")
 def test_a_figure_of_ones_own(tmp_path: Path) -> None:
     """Copied into the project."""
     (tmp_path / "conftest.py").write_bytes((ROOT / "examples" / "hooks" / "tool_calls.py").read_bytes())

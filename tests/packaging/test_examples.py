@@ -69,6 +69,7 @@ def first(run, folder: Path) -> dict:
     return without_times(summary(folder / "first")["tasks"])
 
 
+@pytest.mark.uses("allure")
 def test_the_oracle_reaches_100_and_allure_has_every_case(first, folder: Path) -> None:
     for name in NAMES:
         assert first[name]["passed"] == first[name]["planned"] >= 6

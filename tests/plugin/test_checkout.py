@@ -61,6 +61,7 @@ def test_the_main_job_in_the_user_s_words(checkout):
     assert {name.partition(".")[0] for name in counts} == {"gta_atomic", "gta_workflow", "wild", "mmau"}
 
 
+@pytest.mark.uses("allure")
 def test_a_subset_and_a_dashboard_in_the_user_s_words(checkout, env, tmp_path):
     result = checkout.pytest("-k", "perception", f"--alluredir={tmp_path / 'dashboard'}", env=env)
     assert result.status == 0, result.output

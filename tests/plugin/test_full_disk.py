@@ -155,6 +155,7 @@ def test_files_that_must_not_grow(tmp_path, size, workers):
         assert not list((project.path / "run").glob(".*"))
 
 
+@pytest.mark.uses("allure")
 def test_allure_results_without_room(tmp_path, disk):
     project = Project.make(tmp_path / "project", samples=6)
     fill(disk, 0)

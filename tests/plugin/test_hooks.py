@@ -179,6 +179,7 @@ def test_a_benchmarks_own_figure_cannot_be_replaced(tmp_path):
     assert summary(project.path / "run")["tasks"]["toy.say"]["metrics"]["Acc"]["value"] == 100.0
 
 
+@pytest.mark.uses("allure")
 def test_allures_result_of_a_case_can_be_changed(tmp_path):
     project = Project.make(tmp_path / "p", 1)
     label = "{'name': 'owner', 'value': record.task}"

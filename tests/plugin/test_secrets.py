@@ -26,6 +26,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.features import features
 from agentgauge.core.redaction import register
 from agentgauge.run.services import Service
+from tests.conftest import PLUGINS
 from tests.fetch.site import Site
 from tests.gta.pack_data import write_tasks
 from tests.model.fault_server import Act, FaultServer, Seen, answer, body, data, tool_call
@@ -292,7 +293,7 @@ def test_nothing_that_a_run_and_the_reports_on_it_leave_holds_a_secret(tmp_path:
     for words in (
         *(
             ["--html", "page.html", "--embed"],
-            ["--allure", "again"],
+            *([["--allure", "again"]] if "allure" in PLUGINS else []),
             ["--items"],
             ["--table", "md"],
             ["--eval", "log.eval"],

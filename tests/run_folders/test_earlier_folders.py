@@ -144,6 +144,7 @@ def test_the_page_has_every_case(folder, tmp_path):
     assert all(f'"{sample}"' in page for _, sample, *_ in planned(folder))
 
 
+@pytest.mark.uses("allure")
 def test_allure_has_every_case_with_its_status(folder, kind, tmp_path):
     done = agentgauge("report", folder, "--allure", "allure", cwd=tmp_path)
     assert done.status == 0, done.output

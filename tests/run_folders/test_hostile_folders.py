@@ -29,6 +29,7 @@ from agentgauge.run.preflight import reported_names
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import file_name
 from agentgauge.store.jsonl import decoded
+from tests.conftest import PLUGINS
 from tests.run_folders.hostile import ESCAPES, change, rich, write
 
 INSTALLED = Registry.installed()
@@ -84,6 +85,7 @@ def test_a_run_is_not_begun_on_records_that_are_no_file(run):
         RunFolder(run).refuse_odd_records()
 
 
+@pytest.mark.uses("allure")
 def test_what_lies_beside_the_records_may_be_odd(run, whole, capsys):
     (run / "leaderboard.md").unlink()
     (run / "outside").mkdir()
@@ -356,7 +358,7 @@ def readers(run: Path, other: Path, out: Path, capsys) -> Iterator[Callable[[], 
         ("report", run, "--html", out / "page.html", "--embed"),
         ("report", run, "--format", "wild", "--output", out / "wild"),
         ("merge", out / "merged", run, other),
-        ("report", run, "--allure", out / "allure"),
+        *([("report", run, "--allure", out / "allure")] if "allure" in PLUGINS else []),
         ("report", run, "--eval", out / "run.eval"),
         ("report", run, "--table", "csv"),
         ("compare", run, other, "--format", "html", "--output", out / "c.html"),

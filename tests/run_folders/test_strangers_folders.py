@@ -108,7 +108,14 @@ def test_data_that_only_run_json_names_is_not_shown(run, home, monkeypatch):
     assert linked(run, "{ROOT}/secret.json", data=used)
 
 
-@pytest.mark.parametrize("words", ["--html out/page.html --embed", "--allure out", "--format csv --output out/csv"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--html out/page.html --embed",
+        pytest.param("--allure out", marks=pytest.mark.uses("allure")),
+        "--format csv --output out/csv",
+    ],
+)
 def test_no_report_holds_files_of_this_machine(run, home, words, capsys, monkeypatch):
     monkeypatch.chdir(run.parent)
     paths = ["{RUN}/secret.json", "{ROOT}/secret.json", str(home / "secret.json"), "{RUN}/../home/secret.json"]

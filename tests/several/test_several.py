@@ -149,6 +149,7 @@ def test_the_model_of_the_command_line_counts_not_that_of_the_settings(project):
     assert sorted(path.name for path in (project.path / "two").glob("*/run.json")) == ["run.json"] * 2
 
 
+@pytest.mark.uses("allure")
 def test_results_for_other_programs_lie_in_a_folder_for_each_model(project):
     words = ("--alluredir", "allure", "--junitxml=junit.xml")
     assert project.run("--model=oracle", "--model=baseline", "--run-dir=out", *words).status == 0

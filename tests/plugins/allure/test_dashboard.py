@@ -14,8 +14,8 @@ import pytest
 from agentgauge_reports.allure import write_results
 from agentgauge_reports.allure.dashboard import find_command
 
+from tests.plugins.allure.test_allure import HOSTILE, call, case, make_run, tool
 from tests.reports.runs import TASKS
-from tests.reports.test_allure import HOSTILE, call, case, make_run, tool
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PICTURE = bytes.fromhex(
