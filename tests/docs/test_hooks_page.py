@@ -89,7 +89,13 @@ for name, hook in list(globals().items()):
 @pytest.mark.slow
 def test_the_example_of_every_hook_is_called(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("\n\n".join([*map(example, HOOKS), NOTED]))
-    cases = ("bench_gta", "bench_wild", "-k", "wild or (gta_workflow and VideoClip) or (gta_atomic_e2e and Calculator)", "--limit=4")
+    cases = (
+        "bench_gta",
+        "bench_wild",
+        "-k",
+        "wild or (gta_workflow and VideoClip) or (gta_atomic_e2e and Calculator)",
+        "--limit=4",
+    )
     output = solved(tmp_path, *cases, "--alluredir=allure")
     nothing = pytest_here("--pyargs", "bench_wild", "-k", "s1 and not s1", "--model=oracle", "--limit=1", cwd=tmp_path)
     assert nothing.status == 0 and "this machine has nothing to do" in nothing.output
