@@ -34,7 +34,7 @@ def test_nothing_outside_of_its_folder_imports_a_plugin() -> None:
                 for folder in FOLDERS:
                     if f"{name}.".startswith(f"{folder}.") and not f"{package}.".startswith(f"{folder}."):
                         found.add((place, folder))
-    assert found == IMPORTED
+    assert found == {(place, folder) for place, folder in IMPORTED if folder in FOLDERS}
 
 
 @pytest.mark.parametrize("name", FOLDERS.values())
