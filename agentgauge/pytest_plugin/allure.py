@@ -2,8 +2,8 @@
 summed up.
 
 allure-pytest measures tests while pytest runs them, but a benchmark case was solved before pytest reached it. So its
-results of such cases are dropped, and ``agentgauge_reports.allure`` writes them from the records, as ``agentgauge
-report --allure`` does. Results of ordinary tests are allure-pytest's own.
+results of such cases are dropped, and ``agentgauge_reports.allure.results`` writes them from the records, as
+``agentgauge report --allure`` does. Results of ordinary tests are allure-pytest's own.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 import allure
 import allure_commons
 import pytest
-from agentgauge_reports.allure import write_run
 from agentgauge_reports.allure.content import steps, transcript
+from agentgauge_reports.allure.results import write_run
 from agentgauge_reports.load import Omitted
 from allure_commons.logger import AllureFileLogger
 

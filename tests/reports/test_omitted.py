@@ -81,7 +81,7 @@ def test_the_page_shows_the_other_cases_and_says_why_it_does_not_show_one(run, c
 
 @pytest.mark.uses("allure")
 def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, request):
-    from agentgauge_reports.allure import write_run as write_allure
+    from agentgauge_reports.allure.results import write_run as write_allure
 
     omitted = Omitted()
     assert write_allure(run, tmp_path / "allure", tasks=TASKS, omitted=omitted) == 3

@@ -18,6 +18,6 @@ def pytest_agentgauge_reports() -> Sequence[ReportForm]:
 
 
 def _written(*given: Any, **more: Any) -> str:
-    from agentgauge_reports.allure import write_results
+    from agentgauge_reports.allure.results import write_results
 
     return write_results(*given, **more)

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.allure import write_run
 from agentgauge_reports.allure.content import limits, mime_type, steps, transcript
 from agentgauge_reports.allure.dashboard import configuration, environment, make_dashboard
+from agentgauge_reports.allure.results import write_run
 from agentgauge_reports.load import load_run
 from agentgauge_reports.text import cut
 

@@ -11,8 +11,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.allure import write_results
 from agentgauge_reports.allure.dashboard import find_command
+from agentgauge_reports.allure.results import write_results
 
 from tests.plugins.allure.test_allure import HOSTILE, call, case, make_run, tool
 from tests.reports.runs import TASKS

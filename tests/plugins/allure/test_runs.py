@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.allure import write_run
+from agentgauge_reports.allure.results import write_run
 
 from agentgauge.core.registry import Registry
 from tests.model import fault_server as faults
