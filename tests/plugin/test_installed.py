@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.features import features
 from tests.plugin.project import ROOT, Project, Result, python, records
 
 # -- The installed plugin: silent in projects that do not use it, and there without a word in a conftest.py.
@@ -24,15 +25,21 @@ def pytest_addoption(parser):
     parser.addoption("--model", type=int, default=3)
 """
 
+FOLDERS = [plugin.module.removesuffix(".plugin") for plugin in features()]
 LIGHT = {
     "agentgauge",
     "agentgauge.core",
+    "agentgauge.core.features",
+    "agentgauge.core.option",
     "agentgauge.core.options",
     "agentgauge.hookspec",
+    "agentgauge.plugins",
     "agentgauge.pytest_plugin",
     "agentgauge.pytest_plugin.fixtures",
     "agentgauge.pytest_plugin.keys",
     "agentgauge.pytest_plugin.options",
+    "agentgauge_reports",
+    *(f"{folder}{module}" for folder in FOLDERS for module in ("", ".options", ".plugin", ".pytest_fixtures")),
 }
 
 OURS = """
