@@ -260,7 +260,7 @@ class Controller:
 
     def _end(self, session: pytest.Session, exitstatus: int) -> None:
         try:
-            self.run.until_cases_end.close()
+            self.run.end_beside()
             if terminal := self.config.pluginmanager.get_plugin("terminalreporter"):
                 with suppress(OSError):  # of a terminal that is not ours
                     terminal.flush()  # ours notes that it cannot be written

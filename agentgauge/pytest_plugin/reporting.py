@@ -84,8 +84,7 @@ class Reporting:
         if terminal.isatty and getattr(self.config.option, "tx", None):
             terminal.write_line("")  # xdist redraws a line about its workers, and leaves it open
         self._write_titled(terminal, header(state.run.settings, state.run.plan, state.run.tools))
-        for lines in state.run.hooks.collect("pytest_agentgauge_header", run=state.run):
-            self._write_titled(terminal, iter(lines))
+        self._write_titled(terminal, iter(state.run.hooks.lines("pytest_agentgauge_header", run=state.run)))
         if death := state.run.earlier_death:
             self._write_titled(terminal, iter([death]))
         self._late_header_is_due = True
@@ -127,7 +126,7 @@ class Reporting:
         """Show header lines that take time to compute. The first case has begun, so they delay no request."""
         if self._late_header_is_due:
             self._late_header_is_due = False
-            for lines in self.state.run.hooks.collect("pytest_agentgauge_late_header", run=self.state.run):
+            if lines := self.state.run.hooks.lines("pytest_agentgauge_late_header", run=self.state.run):
                 self._make_room()
                 self._write_titled(self._plugin("terminalreporter"), iter(lines))
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,8 @@ class Clients:
         for known, box in self._other_boxes:
             if known == given.tools:
                 return box
-        box = self._around_tools(self._instead_of_tools() or given.tools)
+        instead = self._instead_of_tools()
+        box = self._around_tools(given.tools if instead is None else instead)
         self._other_boxes.append((given.tools, box))
         return box
 
@@ -174,7 +176,9 @@ class Clients:
         """``given``: an object of the project's own."""
         on_reply = None if role else self.on_reply
         instead = (part.model(name, spec, role) for part in self._parts)
-        model = next((model for model in instead if model), None) or given or self._own_model(spec, role, on_reply)
+        model = next((model for model in chain(instead, (given,)) if model is not None), None)
+        if model is None:
+            model = self._own_model(spec, role, on_reply)
         for part in self._parts:
             model = part.around_model(model, spec, role, on_reply)
         return model
@@ -217,7 +221,7 @@ class Clients:
         return model
 
     def _make_box(self, name: str, tools: RealTools) -> ToolBox:
-        if instead := self._instead_of_tools():
+        if (instead := self._instead_of_tools()) is not None:
             return self._around_tools(instead)
         box = self._around_tools(tools.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)]))
         if self._settings.tool_server:
@@ -225,7 +229,7 @@ class Clients:
         return PendingToolBox(box, lambda: self.on_rest and self.on_rest())
 
     def _instead_of_tools(self) -> ToolBox | None:
-        return next((box for part in self._parts if (box := part.tools())), None)
+        return next((box for part in self._parts if (box := part.tools()) is not None), None)
 
     def _around_tools(self, box: ToolBox) -> ToolBox:
         for part in self._parts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
@@ -14,9 +14,9 @@ from typing import Any
 import pluggy
 
 from agentgauge import hookspec
-from agentgauge.core.announcement import loaded, plugins
+from agentgauge.core.announcement import loaded, plugins, refused
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.features import PREFIX
+from agentgauge.core.features import FEATURES, PREFIX, features
 
 OF_CASES = tuple(
     f"{PREFIX}{name}"
@@ -46,6 +46,9 @@ ANNOUNCING = tuple(
     )
 )
 """Hooks of installed packages alone, which every process calls."""
+
+_OWN = {f"{PREFIX}options": "pytest_addoption", f"{PREFIX}pytest_plugins": "the entry-point group pytest11"}
+"""Those of AgentGauge's own plugins alone, and what others have in their place."""
 
 
 class Failures:
@@ -77,6 +80,10 @@ class Hooks:
         for name in vars(hookspec):
             if name.startswith(PREFIX):
                 self._of(name)
+        for name, instead in _OWN.items():
+            for plugin, each in self._of(name):
+                if not _module(each.plugin).startswith(FEATURES):
+                    raise UsageProblem(f"{name} of {plugin} is not called: only AgentGauge has it; use {instead}")
         installed = [module for _, module in installed_plugins()]
         for name in ANNOUNCING:
             for plugin, each in self._of(name):
@@ -112,29 +119,37 @@ class Hooks:
                 self.failures.add(hook, plugin, implementation, error)
 
     def call(self, hook: str, **given: Any) -> None:
-        """Call all of them, outside of any event loop. Raises what they raise."""
-        for _, implementation in self._of(hook):
-            if inspect.isawaitable(found := _called(implementation, given)):
-                asyncio.run(_result(found))
-
-    def collect(self, hook: str, **given: Any) -> Iterator[Any]:
-        """What all of them return, without None. A failure is noted, as by ``tell``."""
+        """Call all of them, outside of any event loop. Raises what AgentGauge's own raise, and UsageProblem, with the
+        name of the plugin, for what another's does."""
         for plugin, implementation in self._of(hook):
             try:
-                found = _called(implementation, given)
+                _now(implementation, given)
+            except (UsageProblem, MemoryError):
+                raise
+            except Exception as error:
+                if _module(implementation.plugin).startswith(FEATURES):
+                    raise
+                why = f"{type(error).__name__}: {error}{_line(implementation, error)}"
+                raise UsageProblem(f"{hook} of {plugin} has failed ({why}); correct it, or leave it out") from error
+
+    def lines(self, hook: str, **given: Any) -> list[str]:
+        """What all of them say: lines, or one text. A failure is noted, as by ``tell``."""
+        said: list[str] = []
+        for plugin, implementation in self._of(hook):
+            try:
+                found = _now(implementation, given)
+                said += [found] if isinstance(found, str) else [*map(str, found or ())]
             except MemoryError:
                 raise
             except Exception as error:
                 self.failures.add(hook, plugin, implementation, error)
-            else:
-                yield from () if found is None else (found,)
+        return said
 
     def tell_now(self, hook: str, *, failures: Failures | None = None, **given: Any) -> None:
         """As ``tell``, outside of any event loop. ``failures``: where errors are noted (default: with all others)."""
         for plugin, implementation in self._of(hook):
             try:
-                if inspect.isawaitable(found := _called(implementation, given)):
-                    asyncio.run(_result(found))
+                _now(implementation, given)
             except MemoryError:
                 raise
             except Exception as error:
@@ -156,12 +171,21 @@ def installed_plugins() -> list[tuple[str, Any]]:
 
 
 def ask_installed(hook: str, **given: Any) -> list[Any]:
-    """What the installed packages return for one of their own hooks, without None. Raises what they raise."""
+    """What the installed packages return for one of their own hooks, without None. Raises what AgentGauge's own raise,
+    and UsageProblem, with the name of the plugin, for what another's does."""
     found = []
-    for _, plugin in installed_plugins():
-        if function := getattr(plugin, hook, None):
+    for plugin in plugins():
+        if function := getattr(loaded(plugin), hook, None):
             names = inspect.signature(function).parameters
-            found.append(function(**{name: given[name] for name in names}))
+            try:
+                found.append(function(**{name: given[name] for name in names}))
+            except (UsageProblem, MemoryError):
+                raise
+            except Exception as error:
+                if plugin in features():
+                    raise
+                why = f"fails ({type(error).__name__}: {error}); correct its package, or uninstall it"
+                raise refused(plugin, hook.removeprefix(PREFIX), why) from error
     return [each for each in found if each is not None]
 
 
@@ -205,12 +229,22 @@ async def _awaited(implementation: pluggy.HookImpl, given: dict[str, Any]) -> An
     return await found if inspect.isawaitable(found) else found
 
 
+def _now(implementation: pluggy.HookImpl, given: dict[str, Any]) -> Any:
+    """Outside of any event loop."""
+    found = _called(implementation, given)
+    return asyncio.run(_result(found)) if inspect.isawaitable(found) else found
+
+
 async def _result(found: Any) -> Any:
     return await found
 
 
 def _called(implementation: pluggy.HookImpl, given: dict[str, Any]) -> Any:
     return implementation.function(*(given[name] for name in implementation.argnames))
+
+
+def _module(plugin: Any) -> str:
+    return str(getattr(plugin, "__name__", type(plugin).__module__))
 
 
 def _name(implementation: pluggy.HookImpl) -> str:

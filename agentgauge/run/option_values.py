@@ -40,8 +40,8 @@ def refuse_together(given: Namespace, *, launched: bool) -> None:
 
 def read_values(given: Namespace, earlier: Mapping[str, Any]) -> dict[str, Any]:
     """The value of each option: the given one, or else that of the run that this one starts from, or the default; by
-    their attributes. ``earlier``: the settings that that run has stored; empty where
-    there is none. Raises UsageProblem."""
+    their attributes. ``earlier``: the settings that that run has stored; empty where there is none. Raises
+    UsageProblem."""
     ways = {RESUMED, EARLIER} if given.resume else {EARLIER}
     values: dict[str, Any] = {}
     for option in sorted(OPTIONS.values(), key=lambda option: bool(option.beside)):

@@ -258,7 +258,7 @@ class Run:
 
     def why_empty(self) -> list[str]:
         """Why it is as it should be that no case is planned, a sentence each; none where nobody says so."""
-        return list(self.hooks.collect("pytest_agentgauge_empty", run=self))
+        return self.hooks.lines("pytest_agentgauge_empty", run=self)
 
     def _ended(self) -> None:
         try:
@@ -363,6 +363,7 @@ class Run:
         """Once no case runs any more: merge the records and sum up. ``why_missing``: why planned cases were not
         attempted, if any were not. Raises OSError and UsageProblem."""
         folder = self.files
+        self.end_beside()
         self.why_missing = why_missing
         self.notes += outage_notes(outages(folder.path, time.time()))
         for left in _LEFT[1:]:
@@ -403,9 +404,17 @@ class Run:
         )
         self.files.write_json("run.json", about)
 
+    def end_beside(self) -> None:
+        """End what goes on beside the cases."""
+        try:
+            self.until_cases_end.close()
+        except Exception as error:  # of a plugin, which has begun it
+            why = f"{type(error).__name__}: {error}"
+            self.notes.append(f"what a plugin had begun beside the cases could not be ended ({why})")
+
     def close(self) -> None:
         """End the services, and release the folder."""
-        self.until_cases_end.close()
+        self.end_beside()
         stop_services(self.services)
         self._open.close()
 

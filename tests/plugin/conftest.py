@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.model.fault_server import Act, FaultServer, Seen, answer
+from tests.model.fault_server import Act, FaultServer, Seen, answer, status
 from tests.plugin.late_budget import WORKS
 from tests.plugin.project import ROOT, Project, summary, without_times
 
@@ -26,6 +26,12 @@ def say(seen: Seen):
     """Answers "say X" with X, save for word3."""
     word = seen.body["messages"][-1]["content"].split()[-1]
     return answer("something else" if word == "word3" else word)
+
+
+def one_of_each(seen: Seen):
+    """One right answer, one wrong, one fault; the rest right."""
+    word = str(seen.body["messages"][-1]["content"]).split()[-1]
+    return {"word0": answer("no"), "word1": status(400)}.get(word) or answer(word)
 
 
 def slow(seconds: float):

@@ -15,7 +15,8 @@ from agentgauge_reports.formats.job_summary import job_summary
 from markdown_it import MarkdownIt
 
 from agentgauge.core.registry import Registry
-from tests.model.fault_server import FaultServer, answer, status
+from tests.model.fault_server import FaultServer
+from tests.plugin.conftest import one_of_each
 from tests.plugin.project import ROOT, Project
 from tests.plugin.toy import TOY
 
@@ -24,13 +25,7 @@ EXAMPLES = ROOT / "examples" / "ci"
 
 @pytest.fixture
 def endpoint():
-    """One right answer, one wrong, one fault; the rest right."""
-
-    def choose(seen):
-        word = str(seen.body["messages"][-1]["content"]).split()[-1]
-        return {"word0": answer("no"), "word1": status(400)}.get(word) or answer(word)
-
-    with FaultServer(choose=choose) as server:
+    with FaultServer(choose=one_of_each) as server:
         yield server
 
 

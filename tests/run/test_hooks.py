@@ -230,3 +230,77 @@ def test_a_figure_of_a_task_that_did_not_run_is_left_out() -> None:
     figures = AddedFigures({"wild": {}}, {})
     figures.add("mmau.tool_single", "Calls", 1)
     assert not figures.of
+
+
+class Fails:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def pytest_agentgauge_check(self):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("no"), r"pytest_agentgauge_check of Fails has failed \(ValueError: no, line \d+\); correct it"),
+        (
+            FileNotFoundError(2, "No such file", "owners.txt"),
+            r"check of Fails has failed \(FileNotFound",
+        ),
+        (UsageProblem("select fewer"), "^select fewer$"),
+    ],
+)
+def test_what_refuses_a_run_is_one_sentence(error, said, project: Path) -> None:
+    with pytest.raises(UsageProblem, match=said):
+        asyncio.run(run_with(Fails(error)).solve())
+    assert not (project / "runs").exists() or not list((project / "runs").iterdir())
+
+
+def test_lines_are_lists_or_one_text_whoever_fails() -> None:
+    class Text:
+        def pytest_agentgauge_header(self):
+            return "one line"
+
+    class Later:
+        async def pytest_agentgauge_header(self):
+            return ["two", "lines"]
+
+    class Breaks:
+        def pytest_agentgauge_header(self):
+            yield "lost"
+            raise ValueError("no")
+
+    class Number:
+        def pytest_agentgauge_header(self):
+            return 5
+
+    hooks = hooks_of([Number(), Breaks(), Later(), Text()])
+    assert hooks.lines("pytest_agentgauge_header", run=None) == ["one line", "two", "lines"]
+    failed = [failure.partition(" has failed")[0] for failure in hooks.failures.sentences()]
+    assert [each for each in failed if "agentgauge-" not in each] == [  # our own ask the run, which is none
+        "pytest_agentgauge_header of Breaks",
+        "pytest_agentgauge_header of Number",
+    ]
+
+
+def test_what_a_plugin_cannot_end_is_noted(project: Path) -> None:
+    class Watches:
+        def pytest_agentgauge_begin(self, run):
+            run.until_cases_end.callback(lambda: 1 / 0)
+
+    run = run_with(Watches())
+    asyncio.run(run.solve())
+    assert run.summary["toy.say"].passed == len(run.plan)
+    assert [note for note in run.notes if "could not be ended (ZeroDivisionError" in note]
+
+
+def test_options_are_no_hook_of_others() -> None:
+    class Options:
+        def pytest_agentgauge_options(self):
+            return object
+
+    with pytest.raises(
+        UsageProblem, match="options of Options is not called: only AgentGauge has it; use pytest_addoption"
+    ):
+        hooks_of([Options()])

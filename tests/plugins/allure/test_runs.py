@@ -10,8 +10,8 @@ from agentgauge_reports.allure.results import write_run
 
 from agentgauge.core.registry import Registry
 from tests.model import fault_server as faults
-from tests.model.fault_server import FaultServer, answer, status
-from tests.plugin.conftest import say, slow
+from tests.model.fault_server import FaultServer
+from tests.plugin.conftest import one_of_each, say, slow
 from tests.plugin.project import Project, run_gta, summary
 from tests.plugin.toy import TOY
 
@@ -20,13 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def endpoint():
-    """One right answer, one wrong, one fault; the rest right."""
-
-    def choose(seen):
-        word = str(seen.body["messages"][-1]["content"]).split()[-1]
-        return {"word0": answer("no"), "word1": status(400)}.get(word) or answer(word)
-
-    with FaultServer(choose=choose) as server:
+    with FaultServer(choose=one_of_each) as server:
         yield server
 
 
