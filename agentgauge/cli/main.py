@@ -144,7 +144,7 @@ def _run(arguments: Sequence[str]) -> int:
         modules = [_imported(file) for file in files]
         os.environ.update(home_variables())
         run = pkgutil.resolve_name(command.function) if command else brought[name]
-        knows_tasks = command.knows_tasks if command else len(inspect.signature(run).parameters) > 1
+        knows_tasks = command.knows_tasks if command else "tasks" in inspect.signature(run).parameters
         known = (_tasks(modules),) if knows_tasks else ()
         return int(run(arguments[1:], *known) or 0)
     except AgentGaugeError as problem:
@@ -191,7 +191,9 @@ def commands_of_packages() -> tuple[Brought, list[UsageProblem]]:
         try:
             for name, function in announced_names(plugin, "commands").items():
                 if not callable(function):
-                    raise refused(plugin, "commands", f"names {function!r:.200}; accepted is a function (argv)")
+                    raise refused(
+                        plugin, "commands", f"names {function!r:.200}; accepted is a function (argv) or (argv, tasks)"
+                    )
                 found.setdefault(name, function)
         except UsageProblem as problem:
             problems.append(problem)

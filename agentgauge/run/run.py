@@ -410,7 +410,7 @@ class Run:
             self.until_cases_end.close()
         except Exception as error:  # of a plugin, which has begun it
             why = f"{type(error).__name__}: {error}"
-            self.notes.append(f"what a plugin had begun beside the cases could not be ended ({why})")
+            self.problems.append(f"what a plugin had begun beside the cases could not be ended ({why})")
 
     def close(self) -> None:
         """End the services, and release the folder."""

@@ -22,8 +22,12 @@ def main(argv):
     return 3
 
 
+def friends(argv, invite=len):
+    print(invite(argv), "invited")
+
+
 def pytest_agentgauge_commands():
-    return {"picnic": main, "report": main}
+    return {"picnic": main, "report": main, "friends": friends}
 '''
 
 LOST = {
@@ -45,6 +49,11 @@ def test_a_command_of_another_package_is_run(capsys):
     assert main(["picnic", "--bread", "jam"]) == 3
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("to eat: --bread jam\n", "")
+
+
+def test_a_command_that_asks_for_no_tasks_gets_none(capsys):
+    assert main(["friends", "Ann", "Ben"]) == 0
+    assert capsys.readouterr().out == "2 invited\n"
 
 
 @pytest.mark.parametrize("words", [["--help"], ["launch", "--help"], ["serve-tools", "--help"], ["pack", "--help"]])
@@ -94,7 +103,7 @@ def test_the_help_lists_it_and_says_which_cannot_be_had(capsys):
         f"{hook} picnic_lost = picnic_lost fails (ModuleNotFoundError: No module named 'nothing_of_ours'); correct its"
         " package, or uninstall it",
         f"{hook} picnic_list = picnic_list returns ['main']; accepted is a dict; correct its package",
-        f"{hook} picnic_text = picnic_text names 'main'; accepted is a function (argv)",
+        f"{hook} picnic_text = picnic_text names 'main'; accepted is a function (argv) or (argv, tasks)",
         "agentgauge: the plugin picnic_broken = picnic_broken cannot be imported (ZeroDivisionError: division by zero);"
         " correct its package, or uninstall it",
     ]

@@ -284,7 +284,7 @@ def test_lines_are_lists_or_one_text_whoever_fails() -> None:
     ]
 
 
-def test_what_a_plugin_cannot_end_is_noted(project: Path) -> None:
+def test_a_run_fails_with_what_a_plugin_cannot_end(project: Path) -> None:
     class Watches:
         def pytest_agentgauge_begin(self, run):
             run.until_cases_end.callback(lambda: 1 / 0)
@@ -292,7 +292,7 @@ def test_what_a_plugin_cannot_end_is_noted(project: Path) -> None:
     run = run_with(Watches())
     asyncio.run(run.solve())
     assert run.summary["toy.say"].passed == len(run.plan)
-    assert [note for note in run.notes if "could not be ended (ZeroDivisionError" in note]
+    assert [problem for problem in run.problems if "could not be ended (ZeroDivisionError" in problem]
 
 
 def test_options_are_no_hook_of_others() -> None:
