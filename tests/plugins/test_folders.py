@@ -12,8 +12,11 @@ from agentgauge.core.features import features
 from tests.docs.pages import ROOT
 
 FOLDERS = {plugin.value.removesuffix(".plugin"): plugin.name for plugin in features()}
-IMPORTED = {("bench_wild/generate", "agentgauge.plugins.recording")}
-"""The command ``generate`` has options of its own for it, which it refuses where the folder is deleted."""
+IMPORTED = {
+    ("bench_wild/generate", "agentgauge.plugins.recording"),  # options of its own, which it refuses without the folder
+    ("agentgauge/pytest_plugin", "agentgauge_reports.allure"),  # the side of pytest, unused without the folder
+}
+"""The exceptions: folder of the project → plugin."""
 
 
 def imported(file: Path) -> Iterator[str]:
