@@ -445,8 +445,8 @@ def pytest_agentgauge_summary(run: Run) -> None:
 @hookspec
 def pytest_agentgauge_report(run: Run) -> None:
     """The run is summed up and judged: write what others should read of it. ``run.summary`` (task → counts and
-    figures), ``run.summary_json`` (summary.json), ``run.records``, ``run.folder``, ``run.problems``. AgentGauge has
-    written its page, report.html, by then.
+    figures), ``run.summary_json`` (summary.json), ``run.records``, ``run.folder``, ``run.problems``. The report
+    pages of AgentGauge lie there by then. The last lines of the run name the files in ``run.pages``: add your own.
 
         def pytest_agentgauge_report(run):
             for name, task in run.summary.items():

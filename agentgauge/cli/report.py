@@ -1,4 +1,4 @@
-"""``agentgauge report``: writes a run's page, tables or dashboard, or files for other programs."""
+"""``agentgauge report``: writes a run's tables, files for other programs, or what plugins make of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.registry import Registry
 from agentgauge.core.text import show
-from agentgauge.run.report_form import ReportForm
+from agentgauge.run.report_form import ReportForm, key
 
 LISTED = 20
 """Up to this number, each written file is named."""
@@ -28,14 +28,11 @@ def main(argv: Sequence[str], tasks: Registry) -> int:
         options.format, options.output = "eval", options.eval
     run: Path = options.folders[0]
     omitted = Omitted()
-    if options.html is not None:
-        from agentgauge_reports.page import write_page
-
-        page = run / "report.html" if options.html == Path() else options.html
-        show(write_page(run, page, tasks=tasks, embed=options.embed, omitted=omitted))
-    elif form := next((form for form in _forms() if getattr(options, form.key) is not None), None):
+    if form := next((form for form in _forms() if getattr(options, form.key) is not None), None):
         place: Path = getattr(options, form.key)
-        show(form.write(run, run / form.usual if place == Path() else place, tasks=tasks, omitted=omitted))
+        place = run / form.usual if place == Path() else place
+        given = {key(name): getattr(options, key(name)) for name in form.switches}
+        show(form.write(run, place, tasks=tasks, omitted=omitted, **given))
     elif options.items:
         from agentgauge_reports.items import items
 
@@ -69,7 +66,8 @@ def _listed(files: Sequence[Path], output: Path) -> str:
 
 def _check_report(options: argparse.Namespace) -> None:
     """Find the run. Raises UsageProblem for options of ``report`` that do not go together."""
-    for name in ("html", *(form.key for form in _forms())):  # report --allure RUN: the optional value has taken the run
+    forms = _forms()
+    for name in [form.key for form in forms]:  # report --allure RUN: the optional value has taken the run
         if not options.folders and getattr(options, name) not in (None, Path()):
             options.folders = [getattr(options, name)]
             setattr(options, name, Path())
@@ -84,7 +82,11 @@ def _check_report(options: argparse.Namespace) -> None:
         raise UsageProblem(f"--data goes with formats of the original benchmarks, not with {options.format}")
     for name, wants, with_it in (
         ("--json", "--items", options.items or not options.json),
-        ("--embed", "--html", options.html is not None or not options.embed),
+        *(
+            (name, form.name, getattr(options, form.key) is not None or not getattr(options, key(name)))
+            for form in forms
+            for name in form.switches
+        ),
         ("--output", "--format", options.format or options.output is None),
         ("--data", "--format", options.format or options.data is None),
     ):
@@ -105,17 +107,14 @@ def _prediction_formats(tasks: Registry) -> list[str]:
 
 def _parser(tasks: Registry) -> CommandParser:
     forms = _forms()
-    names = ", ".join(("--html", *(form.name for form in forms), "--items", "--table", "--eval"))
+    names = ", ".join((*(form.name for form in forms), "--items", "--table", "--eval"))
     parser = CommandParser(
         prog="agentgauge report",
         description=f"Write one report of a finished run: {names} or --format.",
-        epilog="example: agentgauge report runs/mine --html mine.html --embed",
+        epilog="example: agentgauge report runs/mine --table md",
     )
     parser.add_argument("folders", type=Path, nargs="*", metavar="RUN", help="folder of the run; several with --items")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--html", type=Path, nargs="?", const=Path(), metavar="FILE", help="the page (default: report.html in the run)"
-    )
     for form in forms:
         what.add_argument(form.name, type=Path, nargs="?", const=Path(), metavar=form.metavar, help=form.help)
     what.add_argument(
@@ -136,7 +135,9 @@ def _parser(tasks: Registry) -> CommandParser:
         " --output",
     )
     parser.add_argument("--json", action="store_true", help="with --items: print JSON")
-    parser.add_argument("--embed", action="store_true", help="with --html: transcripts and pictures inside the page")
+    for form in forms:
+        for name, text in form.switches.items():
+            parser.add_argument(name, action="store_true", help=f"with {form.name}: {text}")
     parser.add_argument(
         "--output", type=Path, metavar="PATH", help="with --format: folder to write to; a file for eval"
     )

@@ -254,8 +254,8 @@ class Reporting:
         folder = state.run.folder
         if reason := state.run.stop_reason or ("interrupted" if state.interrupted else ""):
             _write(terminalreporter, f"stopped early: {reason}; continue with --resume={folder}")
-        results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
-        for line in (results, *next_steps(state.run.summary_json, state.run.settings.tasks)):
+        files = ", ".join([*state.run.pages, "summary.json", "leaderboard.md", "records.jsonl"])
+        for line in (f"results: {folder}/{files}", *next_steps(state.run.summary_json, state.run.settings.tasks)):
             _write(terminalreporter, line)
         write = partial(_write, terminalreporter)
         state.run.hooks.tell_now("pytest_agentgauge_terminal", run=state.run, write=write)
@@ -306,7 +306,7 @@ class Reporting:
             if text:
                 for line in (*fill("", text, width), ""):
                     _write(terminal, line, **look)
-        for line in end_screen(summary, tasks, width, full=verbose):
+        for line in end_screen(summary, tasks, width, full=verbose, pages=self.state.run.pages):
             _write(terminal, line)
         if verbose:
             for line in by_keyword(load_run(folder, tasks=tasks), width):

@@ -57,7 +57,7 @@ class Run:
     """A run that has not begun, goes on, or has ended.
 
     ``settings``, ``plan``; ``summary`` and ``records`` once cases have run; ``folder``. ``problems``: why it is not
-    sound, a sentence each; ``notes``: what else a person should know.
+    sound, a sentence each; ``notes``: what else a person should know; ``pages``: files that show it.
     """
 
     def __init__(
@@ -112,6 +112,7 @@ class Run:
         self.held: list[str] = []  # no problems: what holds, and why
         self.problems: list[str] = []
         self.notes: list[str] = []
+        self.pages: list[str] = []  # files in its folder that show it to people, written by plugins
         self.summary_json: dict[str, Any] | None = None  # the content of summary.json
         self.outlines: Mapping[CaseId, CaseOutline] = {}  # of all cases, while the run is summed up
         self.why_missing = ""  # why planned cases were not attempted, once the run has ended

@@ -1,5 +1,5 @@
-"""AgentGauge's own reports of a run, on the hooks that others have too: summary, leaderboard, page, and
-the summary of a CI job. They come first, so that others find what they write."""
+"""AgentGauge's own reports of a run, on the hooks that others have too: summary and leaderboard, which
+come first, so that others find them, and the summary of a CI job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pluggy
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.files import cannot_write
 from agentgauge.core.tracebacks import mistake_behind, sentence_of
 
 if TYPE_CHECKING:
@@ -60,22 +59,11 @@ def _add_figures(run: Run, figures: object) -> None:
     run.hooks.tell_now("pytest_agentgauge_figures", run=run, figures=figures)
 
 
-@first
+@pluggy.HookimplMarker("pytest")(trylast=True)  # it has what other reports say of problems
 def pytest_agentgauge_report(run: Run) -> None:
-    """The page, and the summary of a CI job."""
+    """The summary of a CI job."""
     from agentgauge_reports.formats import job_summary
-    from agentgauge_reports.load import Omitted, load_run
-    from agentgauge_reports.page import write_page
 
-    omitted, settings = Omitted(), run.settings
-    try:
-        loaded = load_run(run.folder, run.plan, run.outlines, tasks=settings.tasks)
-        write_page(run.folder, run.folder / "report.html", loaded=loaded, omitted=omitted, roots=settings.roots)
-    except UsageProblem as problem:
-        run.problems.append(str(problem))
-    except OSError as error:
-        run.problems.append(f"{cannot_write(run.folder, error)}; continue with --resume={run.folder}")
-    run.notes += omitted.sentences("report.html")
     assert run.summary_json is not None
     notes = [*run.held, *run.problems, *run.notes]
-    run.notes += job_summary.add(run.summary_json, settings.tasks, run.about.get("gates", ()), notes)
+    run.notes += job_summary.add(run.summary_json, run.settings.tasks, run.about.get("gates", ()), notes)

@@ -203,7 +203,9 @@ def end_of(parent: Path, names: Sequence[str], tasks: Registry, width: int = WID
     else:
         if ended[len(LETTERS) :]:
             yield f"{COMPARISON} has the first {len(LETTERS)} of {len(ended)} runs"
-    files = f"{parent}/{', '.join(written)}, and in each run's folder report.html, summary.json, records.jsonl"
+    pages = sorted({file.name for name in ended for file in (parent / name).glob("*.html")})
+    own = ", ".join([*pages, "summary.json", "records.jsonl"])
+    files = f"{parent}/{', '.join(written)}, and in each run's folder {own}"
     yield from fill("", f"results: {files}", width, hanging="  ")
     yield f"next: agentgauge view {parent}"
 

@@ -259,7 +259,14 @@ def next_steps(summary: Mapping[str, Any], tasks: Registry) -> Iterator[str]:
         yield from (f"    {line}" for line in aligned(NEXT, left=(0, 1)))
 
 
-def end_screen(summary: Mapping[str, Any], known: Registry, width: int = WIDTH, *, full: bool = False) -> Iterator[str]:
+def end_screen(
+    summary: Mapping[str, Any],
+    known: Registry,
+    width: int = WIDTH,
+    *,
+    full: bool = False,
+    pages: Sequence[str] = (),
+) -> Iterator[str]:
     """One line for each benchmark, or for each task if the run has a single benchmark. ``full``, and runs of a few
     tasks: all figures of every task, and every reason why rows are not comparable.
 
@@ -290,7 +297,8 @@ def end_screen(summary: Mapping[str, Any], known: Registry, width: int = WIDTH, 
         why = (
             f"not comparable with published rows for {count} {'reason' if count == 1 else 'reasons'}; " if count else ""
         )
-        yield from fill("", f"{why}every figure and reason: -v, report.html, leaderboard.md", width, hanging="  ")
+        files = ", ".join(["-v", *pages, "leaderboard.md"])
+        yield from fill("", f"{why}every figure and reason: {files}", width, hanging="  ")
 
 
 def overview(summary: Mapping[str, Any], tasks: Registry) -> list[ScreenRow]:

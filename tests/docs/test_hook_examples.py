@@ -39,6 +39,7 @@ def test_each_has_at_most_40_lines(plugin: Path) -> None:
 
 @tracked
 @pytest.mark.heavy
+@pytest.mark.uses("page")
 def test_mlflow(tmp_path: Path) -> None:
     where = {"MLFLOW_TRACKING_URI": "file:./mlruns", "MLFLOW_ALLOW_FILE_STORE": "true"}
     output = run("-p", "track_mlflow", *WILD, "--limit=8", cwd=tmp_path, python=TRACKERS, **where)
@@ -166,7 +167,7 @@ def test_opentelemetry_where_a_request_fails(tmp_path: Path) -> None:
     assert case["attributes"]["test.case.result.status"] == "fail"
 
 
-@pytest.mark.uses("allure")
+@pytest.mark.uses("allure", "page")
 def test_a_figure_of_ones_own(tmp_path: Path) -> None:
     """Copied into the project."""
     (tmp_path / "conftest.py").write_bytes((ROOT / "examples" / "hooks" / "tool_calls.py").read_bytes())

@@ -105,7 +105,7 @@ def test_a_workflow_is_solved_in_the_sandbox(framework: str, tmp_path: Path, mon
     assert summary["steps"]["Args accepted"] == summary["steps"]["Tools used"] == 100
 
 
-@pytest.mark.uses("agents")
+@pytest.mark.uses("agents", "page")
 def test_a_query_is_solved_in_the_models_place(framework: str, tmp_path: Path) -> None:
     picture = ROOT / "bench_gta" / "atomic" / "mini" / "image" / "receipt_market.jpg"
     calls = [("OCR", {"image": str(picture)}), ("Calculator", {"expression": "round((29.19 - 6.40) / 3, 2)"})]

@@ -34,7 +34,7 @@ MODULES = """
 agentgauge.model.connection
 agentgauge.pytest_plugin.activation agentgauge.pytest_plugin.run_state agentgauge.pytest_plugin.xdist
 agentgauge.pytest_plugin.options agentgauge.pytest_plugin.controller agentgauge.pytest_plugin.worker
-agentgauge_reports.page agentgauge_reports.run agentgauge_reports.terminal
+agentgauge_reports.conversation agentgauge_reports.run agentgauge_reports.tables agentgauge_reports.terminal
 bench_gta.atomic.task bench_gta.workflow.task bench_mmau.task bench_wild.task
 tool_impls.registry tool_impls.server.client xdist.dsession xdist.remote
 """

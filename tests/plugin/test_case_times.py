@@ -79,4 +79,4 @@ def test_a_file_that_cannot_be_written_is_named(project, model):
     result = project.run(*model, *WITH, "--run-dir=run", "--benchmark-json=toy")
     assert result.status == 1
     assert "--benchmark-json=toy cannot be written (Is a directory)" in result.output
-    assert (project.path / "run" / "report.html").exists()
+    assert (project.path / "run" / "leaderboard.md").exists()

@@ -57,6 +57,7 @@ def says(prompt_tokens: int = 300, **changes: Any):
     return lambda seen: data({**completion("It is on its way."), "usage": usage, "model": "Qwen3-8B", **changes})
 
 
+@pytest.mark.uses("page")
 def test_another_model_is_named_before_the_figures_and_on_every_row(tmp_path: Path) -> None:
     with FaultServer() as server:
         server.choose = says(model="gemma3-270m")

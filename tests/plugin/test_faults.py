@@ -398,6 +398,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.mark.uses("page")
 def test_no_case_is_broken_or_missing_and_the_report_is_written(run: Path) -> None:
     tasks = summary(run)["tasks"]
     assert set(tasks) == {task.name for task in Registry.installed() if not task.data.in_run_folder}
@@ -499,6 +500,7 @@ def test_the_end_of_a_run_shows_it_from_the_authors_frame_on(done: tuple[Project
     assert found["tool"][0].startswith("the tool stock raised KeyError at mine.py:7: 'pear'; raise ToolError for")
 
 
+@pytest.mark.uses("page")
 def test_records_and_the_page_hold_it(done: tuple[Project, Result]) -> None:
     made, _ = done
     kept = {one["sample"]: one.get("traceback") for one in records(made.path / "run")}

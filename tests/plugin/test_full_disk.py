@@ -345,7 +345,7 @@ def test_output_that_cannot_be_written(tmp_path, url, line, workers, status, say
     assert result.status == status, result.output
     assert says in result.output
     assert len(records(tmp_path / "run")) == 6
-    assert (tmp_path / "run" / "report.html").exists()
+    assert (tmp_path / "run" / "leaderboard.md").exists()
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])

@@ -158,6 +158,7 @@ def pytest_agentgauge_figures(run, figures):
 """
 
 
+@pytest.mark.uses("page")
 def test_a_figure_of_ones_own_is_in_the_tables(tmp_path):
     project = Project.make(tmp_path / "p", 12)
     add(project, FIGURES.format(name="Seven"))

@@ -86,6 +86,7 @@ def test_kept_verdicts_are_of_the_same_server_and_the_model_that_it_reports(tmp_
     assert [root_score(tmp_path / name) for name in ("first", "again", "other-server")] == [9.0, 9.0, 0.0]
 
 
+@pytest.mark.uses("page")
 def test_the_board_says_whether_a_judge_gets_what_the_agent_wrote_in_a_frame(tmp_path: Path) -> None:
     cached = ("--judge-cache", "kept")
     (tmp_path / "texts").mkdir()
@@ -112,6 +113,7 @@ def test_a_replay_asks_a_judge_the_same_in_the_same_frames(tmp_path: Path) -> No
     assert root_score(tmp_path / "again") == 9.0
 
 
+@pytest.mark.uses("page")
 def test_a_judge_whose_replies_cannot_be_read_is_told_of_before_all_figures(tmp_path: Path) -> None:
     replies = iter(["I cannot judge this.", '{"analysis": "no score"}', CUT])
 

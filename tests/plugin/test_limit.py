@@ -110,6 +110,7 @@ def test_what_failed_last_of_a_limited_run_runs_again(project, model) -> None:
     assert planned(project.path / "two") == ["s3"], again.output
 
 
+@pytest.mark.uses("page")
 def test_every_row_of_a_limited_run_says_so(folder: Path) -> None:
     run = folder / "sixteen"
     board = (run / "leaderboard.md").read_text()

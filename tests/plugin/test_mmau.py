@@ -213,7 +213,7 @@ def test_replies_on_which_the_published_evaluator_stops(tmp_path):
         name: 0 if name.startswith("mmau.tool_") else found[name]["planned"] for name in NAMES
     }
     assert values(tmp_path / "parity", "mmau.math_standard")["Accuracy"] == 0, "null stays in the denominator"
-    assert (tmp_path / "parity" / "report.html").is_file()
+    assert (tmp_path / "parity" / "leaderboard.md").is_file()
     run_mmau(*options, "-m", "mmau_dag_planning", "--scoring", "strict", "--run-dir", "strict", cwd=tmp_path)
     assert values(tmp_path / "strict", "mmau.dag_planning")["Accuracy"] == 0
     assert summary(tmp_path / "strict")["tasks"]["mmau.dag_planning"]["stops"] == 0

@@ -82,6 +82,7 @@ def test_records_say_how_replies_ended(half: Result) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.uses("page")
 def test_every_view_of_the_run_counts_what_was_cut(half: Result) -> None:
     sentence, folder = "2 of 6 replies were cut at max_tokens 48", half.path / "run"
     assert sentence in half.output

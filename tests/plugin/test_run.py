@@ -481,7 +481,7 @@ def test_one_task_of_a_benchmark_is_resumed_without_a_letter_of_the_others(tmp_p
 # -- What a newcomer sees first: all benchmarks, the built-in model, one screen.
 
 
-@pytest.mark.uses("progress")
+@pytest.mark.uses("page", "progress")
 def test_the_end_of_a_run_over_all_benchmarks_is_one_screen(tmp_path):
     result = run_bundled("--limit=1", "--model=baseline", "--run-dir=run", cwd=tmp_path)
     lines = result.output.splitlines()

@@ -357,6 +357,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return there
 
 
+@pytest.mark.uses("page")
 def test_without_a_whole_session_there_is_no_value_and_every_report_says_why(folder: Path) -> None:
     run = folder / "part"
     figure = wild(run)["metrics"]["Session"]

@@ -139,6 +139,7 @@ def test_waiting_for_a_slot_is_no_working_time(tmp_path, endpoint):
     assert summary(project.path / "again")["usage"]["times"]["slots"]["seconds"] == times["slots"]
 
 
+@pytest.mark.uses("page")
 def test_records_of_earlier_versions_load_without_these_times(project, model):
     assert project.run_process(*model, "--run-dir", "run").status == 0
     file = project.path / "run" / "records.jsonl"

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.page import write_page
 from agentgauge_reports.tables import rows
 
 from agentgauge.cli.main import main
@@ -60,7 +59,10 @@ def test_csv_has_a_block_for_each(run):
     ]
 
 
+@pytest.mark.uses("page")
 def test_the_page_holds_them(run):
+    from agentgauge_reports.page.page import write_page
+
     found = page_data(write_page(run, run / "report.html", tasks=TASKS))["breakdowns"]
     assert [(one["table"], one["heat"], one["rows"][0]["values"]) for one in found] == [
         ("By evenness", True, {"small": 12.3456, "large": None}),
@@ -68,7 +70,10 @@ def test_the_page_holds_them(run):
     ]
 
 
+@pytest.mark.uses("page")
 def test_summaries_of_earlier_versions_have_none(run):
+    from agentgauge_reports.page.page import write_page
+
     summary = json.loads((run / "summary.json").read_text())
     del summary["tasks"]["toy.say"]["breakdowns"]
     (run / "summary.json").write_text(json.dumps(summary))

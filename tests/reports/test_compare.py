@@ -12,6 +12,7 @@ import pytest
 from agentgauge_reports.comparison.shown import conclusion, forest
 
 from agentgauge.cli.main import main
+from agentgauge.run.report_form import ReportForm
 from tests.reports.runs import OCR, PLANS, written
 
 EIGHT = {f"s{number}": [False] for number in range(8)}
@@ -314,11 +315,15 @@ RUN = {PLANS: {"1": [True], "2": [False]}}
     ("arguments", "says"),
     [
         (("report", "--items"), "report names no run; give its folder, such as runs/mine"),
-        (("report", "a", "b", "--html"), "report takes one run and got 2; only --items takes several"),
+        (("report", "a", "b", "--table", "md"), "report takes one run and got 2; only --items takes several"),
         (("report", "a", "--format", "wild"), "--format wild needs a folder to write to; give --output DIR"),
-        (("report", "a", "--items", "--embed"), "--embed goes with --html only; give both, or neither"),
-        (("report", "a", "--html", "--json"), "--json goes with --items only; give both, or neither"),
-        (("report", "a", "--html", "--output", "b"), "--output goes with --format only; give both, or neither"),
+        pytest.param(
+            ("report", "a", "--items", "--embed"),
+            "--embed goes with --html only; give both, or neither",
+            marks=pytest.mark.uses("page"),
+        ),
+        (("report", "a", "--table", "md", "--json"), "--json goes with --items only; give both, or neither"),
+        (("report", "a", "--table", "md", "--output", "b"), "--output goes with --format only; give both, or neither"),
         (("report", "a", "--table", "md", "--data", "b"), "--data goes with --format only; give both, or neither"),
         (("report", "none", "--table", "md"), "none is not a run folder"),
         (("merge", "out", "a"), "merge needs two runs or more and got 1"),
@@ -340,6 +345,7 @@ def test_options_that_do_not_go_together_are_refused_in_a_sentence(tmp_path, mon
         (("a", "--html", "page.html"), "page.html"),
     ],
 )
+@pytest.mark.uses("page")
 def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(
     tmp_path, monkeypatch, capsys, arguments, place
 ):
@@ -348,3 +354,18 @@ def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(
     assert main(["report", *arguments, "--embed"]) == 0
     assert capsys.readouterr().out == f"{place}\n"
     assert "<html" in Path(place).read_text("utf-8")
+
+
+def test_a_plugin_may_have_a_form_of_its_own_with_switches(tmp_path, monkeypatch, capsys):
+    def write(run, place, *, tasks, omitted, small_print):
+        return f"{run} {place} {small_print}"
+
+    form = ReportForm("--slides", "FILE", "slides", "slides.html", write, {"--small-print": "in small print"})
+    monkeypatch.setattr("agentgauge.cli.report.announced", lambda kind: [(None, form)])
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "a", RUN)
+    assert main(["report", "a", "--slides"]) == 0
+    assert main(["report", "--small-print", "--slides", "b.html", "a"]) == 0
+    assert capsys.readouterr().out == "a a/slides.html False\na b.html True\n"
+    assert main(["report", "a", "--items", "--small-print"]) == 4
+    assert "--small-print goes with --slides only; give both, or neither" in capsys.readouterr().err

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from agentgauge_reports.leaderboard import leaderboard
-from agentgauge_reports.page import write_page
 from agentgauge_reports.several import joint_leaderboard
 from agentgauge_reports.tables import rows
 
@@ -81,7 +80,10 @@ def test_a_footnote_stands_below_its_table_and_its_sign_at_its_figures(
         assert is_at_its_figures(title, note, sections(page)[title])
 
 
+@pytest.mark.uses("page")
 def test_the_page_has_every_footnote_at_its_figures(run: Path) -> None:
+    from agentgauge_reports.page.page import write_page
+
     boards = page_data(write_page(run, run / "report.html", tasks=TASKS))["boards"]
     shown = {one["title"]: one for board in boards for one in board["editions"]}
     for title, note in NOTED:

@@ -12,7 +12,6 @@ from zipfile import ZipFile
 import pytest
 from agentgauge_reports.formats import FORMATS, encoded, writer
 from agentgauge_reports.load import Omitted
-from agentgauge_reports.page import write_page
 from agentgauge_reports.tables import rows as table_rows
 
 from agentgauge.cli.main import main
@@ -93,7 +92,10 @@ def test_parquet_without_its_package(run: Path, tmp_path: Path, monkeypatch: pyt
     assert "pip install 'agentgauge[frames]'" in capsys.readouterr().err
 
 
+@pytest.mark.uses("page")
 def test_figures_of_a_mostly_broken_task_are_nowhere(tmp_path: Path) -> None:
+    from agentgauge_reports.page.page import write_page
+
     run = mostly_broken_run(tmp_path / "run")
     (log,) = writer("eval")(run, tmp_path / "run.eval", Omitted(), TASKS)
     with ZipFile(log) as archive:

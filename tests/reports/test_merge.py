@@ -196,7 +196,7 @@ def test_other_mistakes_are_told_in_a_sentence(project, tmp_path):
         merge([Path("odd"), Path("even")], tmp_path / "out", str(changed), tasks=TASKS)
 
 
-@pytest.mark.uses("recording")
+@pytest.mark.uses("page", "recording")
 def test_every_road_to_a_run_gives_the_same_reports(tmp_path):
     """GTA-Atomic step by step: a benchmark with published tables. Resumed, rescored, replayed and merged."""
     common = ("--model", "baseline", "-m", "gta_atomic_step")

@@ -10,7 +10,6 @@ import pytest
 from agentgauge_reports.formats import evallog
 from agentgauge_reports.items import items
 from agentgauge_reports.load import Omitted, load_run
-from agentgauge_reports.page import write_page
 
 from agentgauge.cli.main import main
 from agentgauge.core.errors import UsageProblem
@@ -62,6 +61,7 @@ def run(request, tmp_path) -> Path:
     return made
 
 
+@pytest.mark.uses("page")
 def test_the_page_shows_the_other_cases_and_says_why_it_does_not_show_one(run, capsys, request, installed):
     installed(REFUSING)
     page = run / "report.html"
@@ -115,7 +115,10 @@ def test_tables_over_runs_pass_over_a_damaged_record(run, request):
             load_run(run, tasks=TASKS)
 
 
+@pytest.mark.uses("page")
 def test_records_of_unknown_tasks_are_not_shown(tmp_path):
+    from agentgauge_reports.page.page import write_page
+
     run = write_run(tmp_path / "run", [record(0), record(1)])
     file = run / "records.jsonl"
     known = file.read_text()
@@ -124,7 +127,10 @@ def test_records_of_unknown_tasks_are_not_shown(tmp_path):
     assert [case.sample for case in load_run(run, tasks=TASKS).cases] == ["s0", "s1"]
 
 
+@pytest.mark.uses("page")
 def test_a_full_disk_is_no_fault_of_a_case(tmp_path):
+    from agentgauge_reports.page.page import write_page
+
     run = write_run(tmp_path / "run", [record(0), record(1, output="full")])
     with pytest.raises(OSError, match="No space"):
         write_page(run, run / "report.html", tasks=TASKS)

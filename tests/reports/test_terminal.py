@@ -129,7 +129,7 @@ def several(**more):
 
 def test_several_benchmarks_have_a_line_each_on_one_screen(monkeypatch):
     monkeypatch.setattr(terminal_module, "FEW", 2)
-    lines = list(end_screen(several(), TOYS))
+    lines = list(end_screen(several(), TOYS, pages=["report.html"]))
     assert [line.split() for line in lines[:3]] == [
         ["benchmark", "tasks", "cases", "passed", "broken", "value", "95", "%", "n"],
         ["Toy", "2", "12", "6", "2", "Acc", "40.00", "20.0–60.0", "6"],

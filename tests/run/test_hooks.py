@@ -39,7 +39,7 @@ def test_a_run_has_the_hooks_of_its_plugins(project: Path) -> None:
             run.problems.append(f"{run.summary['toy.say'].passed} passed")
 
         def pytest_agentgauge_report(self, run):
-            seen.append(("report", str((run.folder / "report.html").exists())))
+            seen.append(("report", str((run.folder / "leaderboard.md").exists())))
 
     run = run_with(Watch())
     asyncio.run(run.solve())

@@ -42,7 +42,7 @@ def test_a_script_solves_a_run_and_reads_its_figures(project: Path) -> None:
     assert run.folder == project / "mine"
     assert [(record.sample, record.status) for record in run.records] == [(f"s{n}", "passed") for n in range(6)]
     assert (run.problems, run.notes) == ([], [])
-    assert {"run.json", "summary.json", "records.jsonl", "report.html", "leaderboard.md"} <= {
+    assert {"run.json", "summary.json", "records.jsonl", "leaderboard.md"} <= {
         path.name for path in run.folder.iterdir()
     }
     assert agentgauge.read_run(run.folder, Registry([toy()])).metrics["toy.say.Acc"].value == 100

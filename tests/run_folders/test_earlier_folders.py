@@ -137,6 +137,7 @@ def test_the_table_has_the_figures_of_the_summary(folder, columns, tmp_path):
     }
 
 
+@pytest.mark.uses("page")
 def test_the_page_has_every_case(folder, tmp_path):
     done = agentgauge("report", folder, "--html", "page.html", "--embed", cwd=tmp_path)
     assert done.status == 0, done.output

@@ -206,6 +206,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(run, whole, file, capsys):
     refused(run, whole, f"{file} is not a plain file; move it away", capsys)
 
 
+@pytest.mark.uses("page")
 def test_a_damaged_record_takes_no_other_with_it(run, capsys):
     edited_record(run, 2, finished=1e308)
     assert said(capsys, "report", run, "--html")[0] == 1
@@ -355,7 +356,7 @@ def readers(run: Path, other: Path, out: Path, capsys) -> Iterator[Callable[[], 
         ("compare", other, run),
         ("report", run, "--items"),
         ("report", run, "--table", "md"),
-        ("report", run, "--html", out / "page.html", "--embed"),
+        *([("report", run, "--html", out / "page.html", "--embed")] if "page" in PLUGINS else []),
         ("report", run, "--format", "wild", "--output", out / "wild"),
         ("merge", out / "merged", run, other),
         *([("report", run, "--allure", out / "allure")] if "allure" in PLUGINS else []),

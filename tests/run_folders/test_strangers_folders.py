@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from agentgauge_reports.load import RunFiles
-from agentgauge_reports.page.transcript import PageFiles
 
 from agentgauge.cli.main import main
 from agentgauge.core.registry import Registry
@@ -44,11 +43,14 @@ def edited(run: Path, **values: Any) -> None:
 
 def linked(run: Path, text: str, **about: Any) -> dict[str, str]:
     """The files of a text that are put into a page."""
+    from agentgauge_reports.page.transcript import PageFiles
+
     files = PageFiles(run, MINI | about, INSTALLED, None)
     files.links("gta_atomic.e2e", [text])
     return files.embedded
 
 
+@pytest.mark.uses("page")
 def test_files_are_those_in_the_run_folder(run, home):
     (run / "files" / "a.json").write_text("{}")
     (run / "files" / "link.json").symlink_to(home / "secret.json")
@@ -92,6 +94,7 @@ def test_no_folder_behind_a_link_is_copied(run, home, below, sentence, words, ca
     assert not list(Path("out").rglob("*secret*"))
 
 
+@pytest.mark.uses("page")
 def test_a_run_scores_no_other_folder_again_than_a_run(run, home):
     text = "See {RUN}/files/secret.json {RUN}/secret.json"
     assert not linked(run, text, rescore=str(home))
@@ -99,7 +102,10 @@ def test_a_run_scores_no_other_folder_again_than_a_run(run, home):
     assert len(linked(run, text, rescore=str(home))) == 1
 
 
+@pytest.mark.uses("page")
 def test_data_that_only_run_json_names_is_not_shown(run, home, monkeypatch):
+    from agentgauge_reports.page.transcript import PageFiles
+
     used = {"gta_atomic.e2e": {"folder": str(home), "official": True, "fingerprint": None}}
     files = PageFiles(run, MINI | {"data": used}, INSTALLED, None)
     assert files.links("gta_atomic.e2e", ["{ROOT}/secret.json"]) == {}
@@ -111,7 +117,7 @@ def test_data_that_only_run_json_names_is_not_shown(run, home, monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        "--html out/page.html --embed",
+        pytest.param("--html out/page.html --embed", marks=pytest.mark.uses("page")),
         pytest.param("--allure out", marks=pytest.mark.uses("allure")),
         "--format csv --output out/csv",
     ],

@@ -27,14 +27,15 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from agentgauge.core.announcement import announced
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import OwnFolder
 from agentgauge.core.registry import Registry
 from agentgauge.core.web_server import answering
 from agentgauge.run.live import LiveRun
+from agentgauge.run.report_form import ReportForm
 from agentgauge_reports.comparison import compare
 from agentgauge_reports.comparison.shown import page as comparison_page
-from agentgauge_reports.page import policy, write_page
 from agentgauge_reports.view.runs import Runs, open_beneath, reading_problem
 
 LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
@@ -85,7 +86,7 @@ _HERE = Path(__file__).parent
 _STATIC = {
     "view.js": (_HERE / "view.js", "text/javascript"),
     "view.css": (_HERE / "view.css", "text/css"),
-    "page.css": (_HERE.parent / "page" / "page.css", "text/css"),
+    "style.css": (_HERE.parent / "style.css", "text/css"),
 }
 _CHUNK = re.compile(rb'agentgaugeChunk\(\d+, "[A-Za-z0-9+/=]*"\);\n')
 
@@ -120,7 +121,7 @@ class Viewer:
         self._listed: tuple[float, list[dict[str, Any]]] = (-SECONDS, [])  # the same of the list
         self._listing = asyncio.Lock()
         self._scratch = OwnFolder("view")
-        self._pages: dict[str, tuple[object, asyncio.Task[Path]]] = {}
+        self._pages: dict[str, tuple[object, asyncio.Task[tuple[Path, str]]]] = {}
         self._writing = asyncio.Lock()
         self._ending = asyncio.Event()
 
@@ -250,9 +251,9 @@ class Viewer:
             return web.Response(status=302, headers=_headers(_OURS) | {"Location": f"/run/{quote(name)}/report.html"})
         if rest == "files" or rest.startswith("files/"):
             return await _file(request, open_beneath(self.runs.root / name, rest.split("/")), rest)
-        written = await self._written(name)
+        written, policy = await self._written(name)
         if rest == "report.html":
-            return _page((written / rest).read_text(encoding="utf-8"), policy() + _NO_FRAME)
+            return _page((written / rest).read_text(encoding="utf-8"), policy + _NO_FRAME)
         folder, _, file = rest.partition("/")
         if folder != "report-data":
             raise web.HTTPNotFound
@@ -265,9 +266,10 @@ class Viewer:
             raise web.HTTPNotFound
         return web.Response(body=body, content_type="text/javascript", charset="utf-8", headers=_headers(_FOREIGN))
 
-    async def _written(self, name: str) -> Path:
-        """The folder of a run's page, which is written anew from the records: what lies in a run folder may be of
-        another version, or of another's making. Raises UsageProblem for a run that has not finished."""
+    async def _written(self, name: str) -> tuple[Path, str]:
+        """The folder of a run's page, and the page's policy. It is written anew from the records: what lies in a run
+        folder may be of another version, or of another's making. Raises UsageProblem for a run that has not finished,
+        and where no plugin writes pages."""
         entry = await asyncio.to_thread(self.runs.entry, name)
         if entry["problem"]:
             raise UsageProblem(f"this run cannot be read: {entry['problem']}")
@@ -282,18 +284,22 @@ class Viewer:
             self._pages[name] = (entry, writing)
         return await asyncio.shield(writing)
 
-    async def _write(self, run: Path, folder: Path) -> Path:
-        def write() -> None:
+    async def _write(self, run: Path, folder: Path) -> tuple[Path, str]:
+        forms: list[ReportForm] = [form for _, form in announced("reports")]
+        serve = next((form.serve for form in forms if form.serve), None)
+        if serve is None:
+            raise UsageProblem("no plugin that is installed writes the page of a run")
+
+        def write() -> str:
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier state of the run
             folder.mkdir(parents=True)
             try:
-                write_page(run, folder / "report.html", tasks=self._tasks, links_from=run, home=HOME)
+                return serve(run, folder / "report.html", tasks=self._tasks, links_from=run, home=HOME)
             except Exception as problem:
                 raise UsageProblem(f"the page of this run cannot be written: {reading_problem(problem)}") from problem
 
         async with self._writing:  # one at a time: the page of a long run takes a processor and much memory
-            await asyncio.to_thread(write)
-        return folder
+            return folder, await asyncio.to_thread(write)
 
     async def _compare(self, request: web.Request) -> web.StreamResponse:
         """``?run=A&run=B``: what ``agentgauge compare A B`` writes."""

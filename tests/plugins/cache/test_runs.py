@@ -69,6 +69,7 @@ def test_the_second_run_sends_nothing_and_says_so(project, endpoint):
     assert "what came from --cache first took" in told(again)
 
 
+@pytest.mark.uses("page")
 def test_events_page_and_rows_show_the_first_seconds(project, endpoint):
     run(project, endpoint.url, "one")
     run(project, endpoint.url, "two")

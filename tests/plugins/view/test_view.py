@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from agentgauge_reports.view.runs import Runs, open_beneath
+from agentgauge_reports.view.server import Viewer
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event, Usage
@@ -104,7 +106,7 @@ def test_whom_it_answers(viewer, headers, method, status):
         ("run.json", 404),
         ("records.jsonl", 404),
         ("../../secret.txt", 404),
-        ("report-data/0.js", 200),
+        pytest.param("report-data/0.js", 200, marks=pytest.mark.uses("page")),
         ("report-data/..%2freport.html", 404),
     ],
 )
@@ -115,6 +117,7 @@ def test_what_it_serves_of_a_run(viewer, path, status):
     assert "sandbox" in found.headers["Content-Security-Policy"]
 
 
+@pytest.mark.uses("page")
 def test_only_runs_below_the_folder_are_served(viewer):
     for path in ("/run/linked/report.html", "/run/nothing/report.html", "/run/../secret.txt", "/events?run=../x"):
         assert viewer.get(path).status == 404, path
@@ -133,11 +136,20 @@ def test_a_page_that_an_agent_made_is_saved_and_not_shown(viewer):
         assert found.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
 
 
+@pytest.mark.uses("page")
 def test_the_report_page_is_written_anew_from_the_records(viewer):
     page = viewer.get("/run/one/report.html")
     assert b"hurt" not in page.body and b"AgentGauge" in page.body
     assert "script-src 'sha256-" in page.headers["Content-Security-Policy"]
     assert viewer.get("/run/one/report-data/0.js").body.startswith(b"agentgaugeChunk(0,")
+
+
+def test_without_a_plugin_that_writes_pages_it_says_so(root, monkeypatch):
+    monkeypatch.setattr("agentgauge_reports.view.server.announced", lambda kind: [])
+    viewer = Viewer(root, TASKS)
+    with pytest.raises(UsageProblem, match=r"^no plugin that is installed writes the page of a run$"):
+        asyncio.run(viewer._written("one"))
+    viewer.close()
 
 
 def test_a_comparison_links_to_the_pages_of_its_runs(viewer):
@@ -367,6 +379,7 @@ def test_no_link_and_no_dots_lead_out_of_a_folder(tmp_path):
             open_beneath(tmp_path, parts)
 
 
+@pytest.mark.uses("page")
 def test_pages_end_with_the_viewer_or_with_the_next_one(root, tmp_path):
     def pages() -> list[Path]:
         return list((tmp_path / "tmp").rglob("report.html"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from agentgauge_reports.page import write_page
+from agentgauge_reports.page.page import write_page
 
 from agentgauge.core.types import Event
 from tests.reports.runs import PNG, TASKS, chunks, record, write_run
@@ -42,7 +42,7 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page_file(run):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agentgauge_reports.page.CHUNK", 50_000)
+        patch.setattr("agentgauge_reports.page.page.CHUNK", 50_000)
         return write_page(run, run / "report.html", tasks=TASKS)
 
 

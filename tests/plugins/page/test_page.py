@@ -7,9 +7,9 @@ import time
 
 import pytest
 from agentgauge_reports.conversation import conversation, side_by_side
-from agentgauge_reports.page import write_page
 from agentgauge_reports.page.facts import Questions
 from agentgauge_reports.page.figures import leaderboards, percentiles
+from agentgauge_reports.page.page import write_page
 from agentgauge_reports.page.transcript import PageFiles, transcript, tree
 
 from agentgauge.core.types import Event, Record, Transcript
