@@ -1,5 +1,5 @@
-"""AgentGauge's own reports of a run, on the hooks that others have too: summary, leaderboard, page, and
-the summary of a CI job. They come first, so that others find what they write."""
+"""AgentGauge's own reports of a run, on the hooks that others have too: summary, leaderboard and page. They come first,
+so that others find what they write."""
 
 from __future__ import annotations
 
@@ -62,8 +62,7 @@ def _add_figures(run: Run, figures: object) -> None:
 
 @first
 def pytest_agentgauge_report(run: Run) -> None:
-    """The page, and the summary of a CI job."""
-    from agentgauge_reports.formats import job_summary
+    """The page."""
     from agentgauge_reports.load import Omitted, load_run
     from agentgauge_reports.page import write_page
 
@@ -76,6 +75,3 @@ def pytest_agentgauge_report(run: Run) -> None:
     except OSError as error:
         run.problems.append(f"{cannot_write(run.folder, error)}; continue with --resume={run.folder}")
     run.notes += omitted.sentences("report.html")
-    assert run.summary_json is not None
-    notes = [*run.held, *run.problems, *run.notes]
-    run.notes += job_summary.add(run.summary_json, settings.tasks, run.about.get("gates", ()), notes)

@@ -12,8 +12,13 @@ from agentgauge.core.features import features
 from tests.docs.pages import ROOT
 
 FOLDERS = {plugin.value.removesuffix(".plugin"): plugin.name for plugin in features()}
-IMPORTED = {("bench_wild/generate", "agentgauge.plugins.recording")}
-"""The command ``generate`` has options of its own for it, which it refuses where the folder is deleted."""
+IMPORTED = {
+    # the command `generate` has options of its own for it, which it refuses where the folder is deleted
+    ("bench_wild/generate", "agentgauge.plugins.recording"),
+    # what runs with `--alluredir` and `--benchmark-json` write; nothing without the folders
+    ("agentgauge/pytest_plugin", "agentgauge_reports.allure"),
+    ("agentgauge/pytest_plugin", "agentgauge_reports.formats"),
+}
 
 
 def imported(file: Path) -> Iterator[str]:
