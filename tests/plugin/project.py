@@ -117,7 +117,7 @@ class Project:
         }
         fixed = {
             "PYTHONDONTWRITEBYTECODE": "",
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "reports")]),
             "AGENTGAUGE_BACKOFF": "0.01",
             "XDG_CACHE_HOME": str(self.path / ".cache"),
         }

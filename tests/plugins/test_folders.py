@@ -13,12 +13,11 @@ from tests.docs.pages import ROOT
 
 FOLDERS = {plugin.value.removesuffix(".plugin"): plugin.name for plugin in features()}
 IMPORTED = {
-    # the command `generate` has options of its own for it, which it refuses where the folder is deleted
-    ("bench_wild/generate", "agentgauge.plugins.recording"),
-    # what runs with `--alluredir` and `--benchmark-json` write; nothing without the folders
-    ("agentgauge/pytest_plugin", "agentgauge_reports.allure"),
-    ("agentgauge/pytest_plugin", "agentgauge_reports.formats"),
+    ("bench_wild/generate", "agentgauge.plugins.recording"),  # options of its own, which it refuses without the folder
+    ("agentgauge/pytest_plugin", "agentgauge_reports.allure"),  # the side of pytest, unused without the folder
+    ("agentgauge/pytest_plugin", "agentgauge_reports.formats"),  # the same
 }
+"""The exceptions: folder of the project → plugin."""
 
 
 def imported(file: Path) -> Iterator[str]:
