@@ -238,7 +238,8 @@ def pytest_agentgauge_merge(merging: Merging) -> None:
 
 @hookspec
 def pytest_agentgauge_reports() -> Sequence[ReportForm]:
-    """Forms of ``agentgauge report``, which write what others read of a run that has ended.
+    """Forms of ``agentgauge report``, which write what others read of a run that has ended: options, and what
+    ``--format`` takes.
 
     def pytest_agentgauge_reports():
         return [ReportForm("--slides", "FILE", "slides (default: slides.html in the run)", "slides.html", write)]

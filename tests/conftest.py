@@ -39,6 +39,7 @@ HEAVY = (
     "docs/test_site.py", "plugin/test_beside.py", "gta/test_frameworks.py", "plugins/agents/test_frameworks.py",
     # whole runs: several at a time, with faults, full disks, kills and crashes, of examples and checkouts
     "plugins/batch/test_models.py", "plugins/batch/test_runs.py", "plugins/budget/test_bill.py",
+    "plugins/ci/test_job_summary.py",
     "docs/test_example_benchmark.py", "plugins/agents/test_killed.py", "plugins/agents/test_run.py",
     "plugins/own_tests/test_own_outcomes.py", "faults", "mmau/test_busy_machine.py",
     "packaging/test_examples.py", "packaging/test_made_up_package.py", "packaging/test_new_benchmark.py",

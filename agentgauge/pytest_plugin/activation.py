@@ -174,7 +174,7 @@ def activate(config: pytest.Config) -> None:
             from agentgauge.pytest_plugin.allure import AllureResults
 
             config.pluginmanager.register(AllureResults(Path(results)), "agentgauge-allure-results")
-        if file := config.getoption("benchmark_json", None):
+        if (file := config.getoption("benchmark_json", None)) and _has("formats"):
             from agentgauge.pytest_plugin.case_times import CaseTimes
 
             config.pluginmanager.register(CaseTimes(config, file), "agentgauge-case-times")
@@ -201,8 +201,11 @@ def activate_late(config: pytest.Config) -> Collection | None:
 
 def _allure_folder(config: pytest.Config) -> str:
     """Where ``--alluredir`` writes to; empty where AgentGauge has nothing of its own to write there."""
-    has_reports = any(plugin.name == "allure" for plugin in features())
-    return str((has_reports and config.getoption("allure_report_dir", None)) or "")
+    return str((_has("allure") and config.getoption("allure_report_dir", None)) or "")
+
+
+def _has(feature: str) -> bool:
+    return any(plugin.name == feature for plugin in features())
 
 
 def _claimed(config: pytest.Config) -> Run:

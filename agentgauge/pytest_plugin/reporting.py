@@ -247,10 +247,6 @@ class Reporting:
             _write(terminalreporter, problem, red=True)
         if state.run.summary_json is None:
             return
-        from agentgauge_reports.formats.job_summary import error_commands
-
-        for line in error_commands(state.run.problems):
-            _write(terminalreporter, line)
         folder = state.run.folder
         if reason := state.run.stop_reason or ("interrupted" if state.interrupted else ""):
             _write(terminalreporter, f"stopped early: {reason}; continue with --resume={folder}")

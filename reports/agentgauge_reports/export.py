@@ -14,7 +14,6 @@ from agentgauge.data.find import find_data, find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.records import LeftOut, left_out_notes
-from agentgauge_reports.formats import empty_folder
 from agentgauge_reports.load import refuse_odd_files
 
 
@@ -53,6 +52,20 @@ def export(
                             f"{where} cannot be written ({error.strerror}); give another --output"
                         ) from None
     return sorted(path for path in output.rglob("*") if path.is_file()), notes
+
+
+def empty_folder(output: Path) -> None:
+    """Make the folder. Raises UsageProblem if it is a file, holds files, or cannot be made."""
+    if output.exists() and not output.is_dir():
+        raise UsageProblem(f"--output {output} is a file; give an empty folder or a new one")
+    if taken := next((path for path in output.rglob("*") if path.is_file()), None):
+        raise UsageProblem(
+            f"--output {output} holds files already, such as {taken.name}; give an empty folder or a new one"
+        )
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageProblem(f"--output {output} cannot be made ({error.strerror}); give another folder") from None
 
 
 def _left_out(lines: Mapping[CaseId, Line], task: Task, attempt: int) -> list[str]:

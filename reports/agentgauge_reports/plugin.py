@@ -1,5 +1,5 @@
-"""AgentGauge's own reports of a run, on the hooks that others have too: summary and leaderboard, which
-come first, so that others find them, and the summary of a CI job."""
+"""AgentGauge's own reports of a run, on the hooks that others have too: summary and leaderboard, which come first, so
+that others find them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from agentgauge.run.run import Run
     from agentgauge.store.jsonl import CaseId, CaseOutline
 
-first = pluggy.HookimplMarker("pytest")(tryfirst=True)
 
-
-@first
+@pluggy.HookimplMarker("pytest")(tryfirst=True)
 def pytest_agentgauge_ended(run: Run, outlines: Mapping[CaseId, CaseOutline]) -> None:
     """Raises OSError, and UsageProblem where code of a benchmark fails."""
     from agentgauge.run.run_folder import describe
@@ -57,13 +55,3 @@ def pytest_agentgauge_ended(run: Run, outlines: Mapping[CaseId, CaseOutline]) ->
 
 def _add_figures(run: Run, figures: object) -> None:
     run.hooks.tell_now("pytest_agentgauge_figures", run=run, figures=figures)
-
-
-@pluggy.HookimplMarker("pytest")(trylast=True)  # it has what other reports say of problems
-def pytest_agentgauge_report(run: Run) -> None:
-    """The summary of a CI job."""
-    from agentgauge_reports.formats import job_summary
-
-    assert run.summary_json is not None
-    notes = [*run.held, *run.problems, *run.notes]
-    run.notes += job_summary.add(run.summary_json, run.settings.tasks, run.about.get("gates", ()), notes)

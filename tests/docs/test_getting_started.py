@@ -16,7 +16,7 @@ from tests.docs.pages import ROOT, commands, text
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.project import PYTEST, python
 
-pytestmark = [pytest.mark.slow, pytest.mark.uses("shards", "gates", "page")]
+pytestmark = [pytest.mark.slow, pytest.mark.uses("formats", "gates", "page", "shards")]
 
 PAGE = text("docs/getting-started.md")
 PROJECT = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge_reports.formats import FORMATS
 from agentgauge_reports.rows import CallResult, MetricResult, SampleResult
 
 import agentgauge
@@ -158,8 +157,10 @@ def test_every_option_of_the_tool_server_is_listed() -> None:
     assert listed == offered
 
 
-@of_all_plugins
+@pytest.mark.uses("formats")
 def test_every_format_of_reports_is_listed() -> None:
+    from agentgauge_reports.formats import FORMATS
+
     table = rows(text("docs/reports.md"), "format", "what is written", "95 % intervals")
     assert [_plain(name) for row in table for name in row[0].split(", ")] == list(FORMATS)
 

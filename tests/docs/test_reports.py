@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.cli.main import main
-from tests.docs.pages import ROOT, blocks, text
+from tests.docs.pages import ROOT, blocks, of_all_plugins, text
 
 PAGE = text("docs/reports.md")
 COMMANDS = re.findall(r"^    agentgauge (.+)$", PAGE, re.MULTILINE)
@@ -26,6 +26,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "runs"
 
 
+@of_all_plugins
 @pytest.mark.parametrize("command", [each for each in COMMANDS if not each.startswith(ELSEWHERE)])
 def test_each_command_does_something(command: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split(command.partition(">")[0])

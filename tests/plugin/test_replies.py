@@ -325,6 +325,7 @@ def test_replies_without_a_call_are_not_counted_as_tool_calls(reasons_run: tuple
     assert "after 10 replies without a usable call" in text and "NoAction" not in text
 
 
+@pytest.mark.uses("formats")
 def test_frames_and_exported_formats_hold_how_replies_ended(reasons_run: tuple[str, Path], tmp_path: Path) -> None:
     found = read_run(reasons_run[1])
     cut = [one for one in found.samples if one.cut_replies]

@@ -296,7 +296,7 @@ def test_nothing_that_a_run_and_the_reports_on_it_leave_holds_a_secret(tmp_path:
             *([["--allure", "again"]] if "allure" in PLUGINS else []),
             ["--items"],
             ["--table", "md"],
-            ["--eval", "log.eval"],
+            *([["--eval", "log.eval"]] if "formats" in PLUGINS else []),
         ),
         ["--format", "gta_atomic", "--output", "theirs"],
     ):

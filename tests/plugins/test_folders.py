@@ -15,6 +15,7 @@ FOLDERS = {plugin.value.removesuffix(".plugin"): plugin.name for plugin in featu
 IMPORTED = {
     ("bench_wild/generate", "agentgauge.plugins.recording"),  # options of its own, which it refuses without the folder
     ("agentgauge/pytest_plugin", "agentgauge_reports.allure"),  # the side of pytest, unused without the folder
+    ("agentgauge/pytest_plugin", "agentgauge_reports.formats"),  # the same
 }
 """The exceptions: folder of the project → plugin."""
 

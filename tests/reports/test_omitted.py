@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.formats import evallog
 from agentgauge_reports.items import items
 from agentgauge_reports.load import Omitted, load_run
 
@@ -79,9 +78,10 @@ def test_the_page_shows_the_other_cases_and_says_why_it_does_not_show_one(run, c
         assert "1 case cannot be shown in this report, the first of them toy.say s1 (" in err
 
 
-@pytest.mark.uses("allure")
+@pytest.mark.uses("allure", "formats")
 def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, request):
     from agentgauge_reports.allure.results import write_run as write_allure
+    from agentgauge_reports.formats import evallog
 
     omitted = Omitted()
     assert write_allure(run, tmp_path / "allure", tasks=TASKS, omitted=omitted) == 3

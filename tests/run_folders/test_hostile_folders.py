@@ -33,6 +33,7 @@ from tests.conftest import PLUGINS
 from tests.run_folders.hostile import ESCAPES, change, rich, write
 
 INSTALLED = Registry.installed()
+FORMATS = ("csv", "eval", "atif", "every-eval-ever") if "formats" in PLUGINS else ()
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -264,6 +265,7 @@ def test_no_name_of_a_run_is_markup_in_tables(run, name, capsys):
     assert not any(re.search(r"^# H|<img|\]\(http|\]\(j", page, re.MULTILINE) for page in pages)
 
 
+@pytest.mark.uses("formats")
 def test_a_call_of_an_odd_form_is_no_traceback(run, capsys):
     said_before = json.loads((run / "records.jsonl").read_text().splitlines()[0])["transcript"]
     event = {"kind": "tool", "name": "t", "start": 1.0, "seconds": 1.0, "detail": {"result": "a text"}}
@@ -360,11 +362,10 @@ def readers(run: Path, other: Path, out: Path, capsys) -> Iterator[Callable[[], 
         ("report", run, "--format", "wild", "--output", out / "wild"),
         ("merge", out / "merged", run, other),
         *([("report", run, "--allure", out / "allure")] if "allure" in PLUGINS else []),
-        ("report", run, "--eval", out / "run.eval"),
         ("report", run, "--table", "csv"),
         ("compare", run, other, "--format", "html", "--output", out / "c.html"),
         ("report", run, "--items", "--json"),
-        *(("report", run, "--format", name, "--output", out / name) for name in ("csv", "atif", "every-eval-ever")),
+        *(("report", run, "--format", name, "--output", out / name) for name in FORMATS),
     ):
         yield partial(command, *words)
 

@@ -119,7 +119,7 @@ def test_data_that_only_run_json_names_is_not_shown(run, home, monkeypatch):
     [
         pytest.param("--html out/page.html --embed", marks=pytest.mark.uses("page")),
         pytest.param("--allure out", marks=pytest.mark.uses("allure")),
-        "--format csv --output out/csv",
+        pytest.param("--format csv --output out/csv", marks=pytest.mark.uses("formats")),
     ],
 )
 def test_no_report_holds_files_of_this_machine(run, home, words, capsys, monkeypatch):

@@ -6,9 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
-from agentgauge.core.errors import UsageProblem
 from agentgauge.core.registry import Registry
 from agentgauge.core.text import digest
 from agentgauge.core.types import Json
@@ -18,19 +17,25 @@ Writer = Callable[[Path, Path, Omitted, Registry], list[Path]]
 """Writes a finished run, the first path, to the second one; with the tasks that are known. Returns the files written.
 Raises UsageProblem."""
 
-FORMATS: Mapping[str, str] = {
-    "parquet": "tables.write_parquet",
-    "csv": "tables.write_csv",
-    "eval": "evallog.write",
-    "every-eval-ever": "every_eval_ever.write",
-    "atif": "atif.write",
+
+class Format(NamedTuple):
+    writer: str  # module of this folder and its Writer
+    help: str
+    place: str = "DIR"  # to write to
+
+
+FORMATS: Mapping[str, Format] = {
+    "parquet": Format("tables.write_parquet", "tables of cases, calls and figures"),
+    "csv": Format("tables.write_csv", "the same tables for a spreadsheet"),
+    "eval": Format("evallog.write", "a log of inspect_ai", "FILE.eval"),
+    "every-eval-ever": Format("every_eval_ever.write", "the shared schema of this name"),
+    "atif": Format("atif.write", "a trajectory for each case"),
 }
-"""Name → module of this folder and its Writer."""
 
 
 def writer(name: str) -> Writer:
     """The writer of one of FORMATS."""
-    module, _, function = FORMATS[name].partition(".")
+    module, _, function = FORMATS[name].writer.partition(".")
     return cast("Writer", getattr(import_module(f"{__name__}.{module}"), function))
 
 
@@ -38,20 +43,6 @@ def writer(name: str) -> Writer:
 
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 """Characters that end a line for some readers of JSON Lines, and need no escape in JSON."""
-
-
-def empty_folder(output: Path) -> None:
-    """Make the folder. Raises UsageProblem if it is a file, holds files, or cannot be made."""
-    if output.exists() and not output.is_dir():
-        raise UsageProblem(f"--output {output} is a file; give an empty folder or a new one")
-    if taken := next((path for path in output.rglob("*") if path.is_file()), None):
-        raise UsageProblem(
-            f"--output {output} holds files already, such as {taken.name}; give an empty folder or a new one"
-        )
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageProblem(f"--output {output} cannot be made ({error.strerror}); give another folder") from None
 
 
 def run_id(run: Run) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.registry import Registry
-from agentgauge_reports.formats import empty_folder
+from agentgauge_reports.export import empty_folder
 from agentgauge_reports.load import Omitted, load_run
 from agentgauge_reports.results import FinishedRun
 from agentgauge_reports.rows import RowTable, cells, write_rows

@@ -15,7 +15,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event
 from tests.reports.runs import TASKS, made
 
-EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
+EARLIER = Path(__file__).parents[2] / "run_folders" / "2026-11"
 ASKED = {
     "role": "user",
     "content": [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": "x"}}],

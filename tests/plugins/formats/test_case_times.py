@@ -10,6 +10,7 @@ import pytest
 
 from tests.plugin.project import Project, python, records
 
+pytestmark = pytest.mark.slow
 WITH = ("-p", "pytest_benchmark.plugin")
 OWN = """
 def test_sorting(benchmark):

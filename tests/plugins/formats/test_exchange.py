@@ -4,7 +4,7 @@ The published schemas are in ``schemas``. The packages' own checks need an envir
 
     python3.12 -m venv ENV && ENV/bin/pip install every-eval-ever==0.3.0 pydantic
     ENV/bin/pip install --no-deps harbor==0.25.0
-    AGENTGAUGE_EXCHANGE=ENV pytest tests/reports/test_exchange.py
+    AGENTGAUGE_EXCHANGE=ENV pytest tests/plugins/formats/test_exchange.py
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agentgauge.core.types import Event
 from tests.reports.runs import TASKS, combined_run, record, write_run
 
 HERE = Path(__file__).parent
-EARLIER = HERE.parent / "run_folders" / "2026-11"
+EARLIER = HERE.parents[1] / "run_folders" / "2026-11"
 
 ASKED = {"role": "user", "content": "What is on it? \u2028"}
 GIVEN = {"role": "assistant", "content": "gold", "tool_calls": []}

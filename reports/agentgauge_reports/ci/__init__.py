@@ -1,0 +1,1 @@
+"""What a run tells the page of a CI job."""

@@ -1,0 +1,3 @@
+from tests.reports.conftest import installed
+
+__all__ = ["installed"]
