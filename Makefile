@@ -78,7 +78,7 @@ $(VENV)/%/.tried: pyproject.toml
 	@mkdir -p $(@D); touch $@
 
 # A part of the tests: those that start runs and stop them, but for two that a slower program fails.
-COVERING := core run store data $(addprefix plugin/test_,$(addsuffix .py,run faults usage services gates ci shards))
+COVERING := core run store data plugins/gates plugins/shards $(addprefix plugin/test_,$(addsuffix .py,run faults usage services ci))
 coverage: $(CHECK)
 	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(COVERING)) -m "not long" -k "not take_a_moment and not further_signals" -n 2 --dist worksteal -q --cov --cov-report=term:skip-covered; status=$$?; echo "make coverage took $$(($$(date +%s) - start)) s"; exit $$status
 
