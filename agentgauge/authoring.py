@@ -12,6 +12,7 @@ from agentgauge.core.task import DataSource, Pictures, PredictionFiles, Prompts,
 from agentgauge.core.task_options import role_option
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Metric, TaskSummary
+from agentgauge.model.prices import PriceList
 from agentgauge.model.providers import Provider, Quirks
 from agentgauge.short_form.sample_files import SampleFiles
 from agentgauge.short_form.task import author_of
@@ -40,6 +41,7 @@ __all__ = [
     "Pictures",
     "PredictionFiles",
     "Presentation",
+    "PriceList",
     "Prompts",
     "Provider",
     "Published",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agentgauge.core.tools import ToolOutput
     from agentgauge.core.types import Event, Record
     from agentgauge.data.fetch.dataset import DataSet
+    from agentgauge.model.prices import PriceList
     from agentgauge.model.providers import Provider
     from agentgauge.run.added_figures import AddedFigures
     from agentgauge.run.candidates import Candidates
@@ -82,7 +83,7 @@ def pytest_agentgauge_data() -> Sequence[DataSet]:
 @hookspec
 def pytest_agentgauge_commands() -> Mapping[str, Callable[..., int]]:
     """Commands of ``agentgauge``, by name: functions that get the words behind the name, and the tasks that are known
-    where they take a second argument, and return the exit status.
+    where they have a parameter ``tasks``, and return the exit status.
     The first line of the docstring is the help. The commands of AgentGauge cannot be replaced.
 
         def pytest_agentgauge_commands():
@@ -98,6 +99,16 @@ def pytest_agentgauge_providers() -> Sequence[Provider]:
 
     def pytest_agentgauge_providers():
         return [Provider("acme", "Acme Models", "https://api.acme.example/v1", "ACME_API_KEY")]
+    """
+
+
+@hookspec
+def pytest_agentgauge_prices() -> Sequence[Callable[[str, str], PriceList | None]]:
+    """Functions that know what models cost, called with the address of the provider and its name of the model. The
+    first answer that is not None counts, and ``prices`` in a model's table before all of them.
+
+    def pytest_agentgauge_prices():
+        return [lambda url, model: AcmePrices(model) if "acme.example" in url else None]
     """
 
 

@@ -73,6 +73,8 @@ class Prices:
         int | float, Field(ge=0, le=1, description="share of a price that requests in batches save")
     ] = 0.5
 
+    source = "agentgauge.toml"
+
     @property
     def known(self) -> bool:
         """Whether the cost of requests is known."""
@@ -140,7 +142,7 @@ class ModelTable:
     requests_per_minute: Annotated[Positive | None, Field(description="of all workers together")] = None
     tokens_per_minute: Positive | None = None
     prices: Annotated[
-        Prices | None, BeforeValidator(_some_price), Field(description="None: those that genai-prices knows")
+        Prices | None, BeforeValidator(_some_price), Field(description="None: those that a plugin knows")
     ] = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     headers: Annotated[Mapping[str, str], AfterValidator(_plain_headers), Field(repr=False)] = field(

@@ -10,7 +10,6 @@ from typing import Literal
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text import cut
 from agentgauge.core.types import Usage
-from agentgauge.model.prices import PACKAGE
 from agentgauge.model.spec import ModelSpec
 
 Unit = Literal["usd", "tok", "s"]
@@ -61,7 +60,7 @@ def check_dollars(budget: Budget | None, models: Sequence[ModelSpec], *, shared:
         return
     if unknown := unpriced(models):
         raise UsageProblem(
-            f"--budget {budget.text} needs the prices of {unknown}, which {PACKAGE} does not know; give prices ="
+            f"--budget {budget.text} needs the prices of {unknown}, which are not known; give prices ="
             " { prompt = ..., completion = ... } in its [models.NAME] table of agentgauge.toml, or a budget of tokens"
             " or time"
         )

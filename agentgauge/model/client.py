@@ -23,7 +23,6 @@ from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.observed import observed
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.outage import Outage
-from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
 from agentgauge.model.replay import Learned
 from agentgauge.model.retry import RetryPolicy
@@ -73,7 +72,6 @@ class OpenAIModel:
         self._learned = Learned(spec.quirks)
         self._inline = InlineFiles(spec)
         self._uploaded = UploadedFiles(spec, self._endpoint)
-        look_up_early(spec.prices)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"

@@ -20,7 +20,7 @@ from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.files import expanded
 from agentgauge.core.redaction import looks_random, register
 from agentgauge.model.base_url import azure_address, checked_url
-from agentgauge.model.prices import ListedPrices
+from agentgauge.model.prices import prices_of
 from agentgauge.model.providers import Provider, custom_headers, is_openai_name, known_providers, quirks_of, url_of
 from agentgauge.model.spec import DEFAULT_PATIENCE, DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
 
@@ -162,7 +162,7 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         outage_patience=DEFAULT_PATIENCE if table.outage_patience is None else table.outage_patience,
         requests_per_minute=table.requests_per_minute,
         tokens_per_minute=table.tokens_per_minute,
-        prices=table.prices or ListedPrices(preset.url or address, model),
+        prices=table.prices or prices_of(preset.url or address, model),
         extra_body=table.extra_body,
         headers=table.headers,
         quirks=replace(quirks_of(preset, model), **given_quirks),

@@ -1,22 +1,12 @@
-"""What requests cost: the prices of a model's table, or those that the package genai-prices knows.
-
-Only the data that comes with the package is used: nothing is downloaded. It takes 0.3 s to import, so it is imported
-when a price is first needed.
-"""
+"""What requests cost: prices that a model's table gives, that a plugin knows, or that nobody knows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cache
-from threading import Thread
+from dataclasses import dataclass
 from typing import Protocol
 
+from agentgauge.core.announcement import announced, refused
 from agentgauge.core.types import Usage
-
-PACKAGE = "genai-prices"
-BATCH_SHARE = 0.5
-"""The price of a request in a batch as a share of the normal price, if the package has no prices for batches. All
-providers with batches document this discount."""
 
 
 class PriceList(Protocol):
@@ -30,6 +20,10 @@ class PriceList(Protocol):
     def free(self) -> bool:
         """Whether requests are known to cost nothing."""
 
+    @property
+    def source(self) -> str:
+        """Where the prices come from."""
+
     def dollars(self, usage: Usage) -> float:
         """The price of one request in US dollars."""
 
@@ -38,59 +32,26 @@ class PriceList(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ListedPrices:
-    """Prices from genai-prices. A provider may have other prices for long prompts, and at other times of the day."""
+class NoPrices:
+    """Of a model whose prices nobody knows."""
 
-    url: str  # of the provider, by which the package knows it
-    model: str
-    in_batches: bool = False
-    free = False
-
-    @property
-    def known(self) -> bool:
-        return _batch_share(self.url, self.model) is not None
+    known = free = False
+    source = ""
 
     def dollars(self, usage: Usage) -> float:
-        share = _batch_share(self.url, self.model)
-        if share is None:
-            return 0.0
-        from genai_prices import calc_price
-        from genai_prices.types import Usage as Counts
+        return 0.0
 
-        counts = Counts(
-            input_tokens=usage.prompt_tokens,
-            cache_read_tokens=usage.cached_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-            output_tokens=usage.completion_tokens,
-            output_reasoning_tokens=usage.reasoning_tokens,
-        )
-        context = {"processing": "batch"} if self.in_batches else None
-        found = calc_price(counts, self.model, provider_api_url=self.url, price_context=context)
-        return float(found.total_price) * (share if self.in_batches else 1)
-
-    def batch(self) -> ListedPrices:
-        return replace(self, in_batches=True)
+    def batch(self) -> NoPrices:
+        return self
 
 
-def look_up_early(prices: PriceList) -> None:
-    """Look prices up in a thread, so that the first reply does not wait for it."""
-    if isinstance(prices, ListedPrices):
-        Thread(target=lambda: prices.known, name="agentgauge-prices", daemon=True).start()
-
-
-@cache
-def _batch_share(url: str, model: str) -> float | None:
-    """The factor for a request in a batch on top of the package's prices. None for a model that it does not know."""
-    if not url.startswith("https://"):  # a server of the user's own: the package is not even imported
-        return None
-    from genai_prices import calc_price
-    from genai_prices.types import Usage as Counts
-
-    try:
-        found = calc_price(Counts(), model, provider_api_url=url)
-    except LookupError:
-        return None
-    # the package applies variants only to the models that the provider itself lists
-    own = any(found.model is listed for listed in found.provider.models)
-    variants = (found.model.price_variants or ()) if own else ()
-    return 1.0 if any(variant.when.get("processing") == "batch" for variant in variants) else BATCH_SHARE
+def prices_of(url: str, model: str) -> PriceList:
+    """Of the model at a provider's address, from the first plugin that has some; those of other packages are asked
+    before AgentGauge's own. Raises UsageProblem for a plugin that announces no functions."""
+    for plugin, find in reversed(announced("prices")):
+        if not callable(find):
+            raise refused(plugin, "prices", f"names {find!r:.200}; accepted is a function (url, model)")
+        found: PriceList | None = find(url, model)
+        if found is not None:
+            return found
+    return NoPrices()

@@ -30,6 +30,7 @@ ANNOUNCING = tuple(
         "data",
         "commands",
         "providers",
+        "prices",
         "dialects",
         "agents",
         "tools",

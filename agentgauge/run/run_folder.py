@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from agentgauge.core.task_options import SAME
 from agentgauge.core.text import digest
 from agentgauge.core.tools import by_device, by_state, devices_of, not_ready, without_devices
 from agentgauge.data.find import difference_notes, refuse_other_data, used_data
-from agentgauge.model.prices import PACKAGE
 from agentgauge.model.unread_variables import unread_variables
 from agentgauge.run.option_values import fingerprinted_values
 from agentgauge.run.preflight import not_applicable, stored_vision, vision_lines
@@ -284,7 +282,6 @@ def run_json(
         "agentgauge": own_version(),
         "revisions": {"agentgauge": None, "project": None},
         "python": platform.python_version(),
-        "versions": {PACKAGE: version(PACKAGE)},
         "command": earlier.get("command") or [without_logins(word) for word in sys.argv[1:]],
         "selection": earlier.get("selection") or selection,
         "settings": kept,

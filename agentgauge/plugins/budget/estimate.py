@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from importlib.metadata import version
 
 from agentgauge.core.task_options import SAME
 from agentgauge.core.types import Usage
 from agentgauge.model.budget import Budget, unpriced
-from agentgauge.model.prices import PACKAGE, ListedPrices
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.usage import BYTES_PER_TOKEN
 from agentgauge.run.settings import Settings
@@ -42,27 +40,26 @@ def cost_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
     models = asked_models(settings, {task for task, _, _ in plan})
     if unknown := unpriced([spec for spec in models if not spec.is_own_server]):
         yield (
-            f"cost: not known, because {PACKAGE} does not know the prices of {unknown}; give prices in its"
-            " [models.NAME] table of agentgauge.toml"
+            f"cost: not known, because the prices of {unknown} are not known; give prices in its [models.NAME] table of"
+            " agentgauge.toml"
         )
     elif any(spec.prices.known and not spec.prices.free for spec in models):
         yield _estimate(settings, models, _left(settings, plan))
 
 
 def _estimate(settings: Settings, models: Sequence[ModelSpec], cases: Mapping[str, int]) -> str:
-    own, *others = models
+    own = models[0]
     asked = {task: count * _own_requests(settings, task) for task, count in cases.items()}
     dollars = sum(requests * _request(settings, task, own).usd for task, requests in asked.items())
-    listed = any(isinstance(spec.prices, ListedPrices) for spec in models)
-    prices = f"{PACKAGE} {version(PACKAGE)}" if listed else "agentgauge.toml"
-    priced = (spec.name for spec in others if spec.prices.known and not spec.prices.free and spec.name != own.name)
-    other = ", ".join(dict.fromkeys(priced))
+    priced = [spec for spec in models if spec.prices.known and not spec.prices.free]
+    sources = ", ".join(dict.fromkeys(spec.prices.source for spec in priced))
+    other = ", ".join(dict.fromkeys(spec.name for spec in priced if spec.name != own.name))
     if own.prices.free or not own.prices.known:
         why = "costs nothing" if own.prices.free else "is a server of your own"
         return f"cost: {own.name} {why}; what {other} costs is not estimated"
     return (
         f"cost: about ${dollars:,.2f}, an estimate: {sum(asked.values()):,.0f} requests with the whole sample at"
-        f" {BYTES_PER_TOKEN} bytes a token, replies of {REPLY_TOKENS} tokens, nothing cached; prices of {prices}"
+        f" {BYTES_PER_TOKEN} bytes a token, replies of {REPLY_TOKENS} tokens, nothing cached; prices of {sources}"
         + (f"; without what {other} costs" if other else "")
     )
 

@@ -54,7 +54,7 @@ def test_a_budget_of_dollars_is_overshot_by_five_percent_at_most(tmp_path: Path)
     assert len(records(tmp_path / "run")) > 32
 
 
-UNKNOWN = "genai-prices does not know the prices of m; give prices"
+UNKNOWN = "the prices of m are not known; give prices"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_unknown_price_is_said_once_and_never_of_a_server_of_ones_own(
     [
         (
             ("--model=m", "--model-url=http://127.0.0.1:9/v1"),
-            "--budget 5usd needs the prices of m, which genai-prices does not",
+            "--budget 5usd needs the prices of m, which are not known; give prices",
         ),
         (("--model=baseline",), "--budget 5usd would never be used up: baseline costs nothing"),
     ],
