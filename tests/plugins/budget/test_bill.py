@@ -21,6 +21,7 @@ FAST = ("-k", "not contest and not ds_", "--limit", "12")
 """Tasks without programs of a model, which take longer than their requests."""
 
 
+@pytest.mark.uses("prices")
 def test_the_cost_of_the_bundled_suite_is_the_bill(tmp_path: Path) -> None:
     till = Till(latency=0.01)
     with serve(till) as server:
@@ -41,6 +42,7 @@ def test_the_cost_of_the_bundled_suite_is_the_bill(tmp_path: Path) -> None:
     assert f"cost: ${usage['usd']:.4f}" in result.output
 
 
+@pytest.mark.uses("prices")
 def test_a_budget_of_dollars_is_overshot_by_five_percent_at_most(tmp_path: Path) -> None:
     till, budget = Till(), 0.08
     with serve(till) as server:
@@ -96,12 +98,14 @@ def test_a_budget_of_dollars_that_means_nothing_is_refused(tmp_path: Path, model
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.uses("prices")
 def test_a_judge_without_a_price_is_named(tmp_path: Path) -> None:
     words = ("-k", "gta_workflow", "--model=gpt-4o", "--budget=5usd", "--run-dir=run")
     result = run_gta(*words, "--judge-model=vllm/x", cwd=tmp_path, env=KEY, status=4)
     assert "--budget 5usd needs the prices of vllm/x" in result.output
 
 
+@pytest.mark.uses("prices")
 def test_a_budget_holds_for_a_judge_beside_a_model_that_costs_nothing(tmp_path: Path) -> None:
     """Nothing is assumed of the tested model's own cost."""
     (tmp_path / "script.json").write_text(json.dumps({"replies": {"*": ["#ANSWER# 5"]}}))
@@ -116,6 +120,7 @@ def test_a_budget_holds_for_a_judge_beside_a_model_that_costs_nothing(tmp_path: 
     )
 
 
+@pytest.mark.uses("prices")
 @pytest.mark.parametrize(("judge", "requests"), [("oracle", 10), ("gpt-4o", 10), ("same", 20)])
 def test_the_estimate_counts_no_requests_to_a_judge(judge: str, requests: int) -> None:
     spec, task = resolve("gpt-4o", environ=KEY), "mmau.math_standard"
