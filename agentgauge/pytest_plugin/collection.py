@@ -21,7 +21,7 @@ from agentgauge.pytest_plugin.options import only_looks, registry_of
 from agentgauge.run.candidates import Candidates, choose
 from agentgauge.run.limit import limited
 from agentgauge.run.part import Place
-from agentgauge.run.partition import GROUPS, partition
+from agentgauge.run.partition import GROUPS, queues
 from agentgauge.run.planned import Planned
 from agentgauge.run.preflight import applicable
 from agentgauge.run.settings import Settings
@@ -181,13 +181,13 @@ class Collection:
     def queue(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
         """The items that this worker is to run, in order, and the numbers of the workers that have benchmark cases;
         this one is among them. The scheduler computes the same."""
-        me, queues = self.worker.number, [items]
+        me, each = self.worker.number, [items]
         if self.worker.count > 1:
             nodes = [item.nodeid for item in items]
-            positions = partition(nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.slots)
-            queues = [[items[position] for position in queue] for queue in positions]
-        users = [one for one, queue in enumerate(queues) if one == me or any(map(case_of, queue))]
-        return queues[me], users
+            positions = queues(nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.slots)
+            each = [[items[position] for position in queue] for queue in positions]
+        users = [one for one, queue in enumerate(each) if one == me or any(map(case_of, queue))]
+        return each[me], users
 
     def _names_of(self, task: Task) -> list[CaseName]:
         """The names of a task's cases; only of those that the earlier run planned, where no id changes by that."""

@@ -1,6 +1,6 @@
 """Assigns cases to xdist workers so that each knows its whole queue from the start.
 
-A worker computes its own shard from its number (``partition``), which makes look-ahead possible without messages
+A worker computes its own shard from its number (``queues``), which makes look-ahead possible without messages
 between controller and worker. Nothing is stolen afterwards: an idle worker gives up its slots instead
 (``agentgauge.run.coordination.slots``), so no request is paid twice.
 """
@@ -16,7 +16,7 @@ from xdist.report import report_collection_diff
 from xdist.scheduler import LoadScheduling
 from xdist.workermanage import WorkerController
 
-from agentgauge.run.partition import partition
+from agentgauge.run.partition import queues
 
 FIRST = 4
 """Cases that are sent to each worker before the rest is sent to any."""
@@ -36,7 +36,7 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
         slots: int,
         suspects: Callable[[], Collection[str]],
     ) -> None:
-        """``groups``: for ``partition``, once the workers have collected. ``suspects``: tests, one of which has killed
+        """``groups``: for ``queues``, once the workers have collected. ``suspects``: tests, one of which has killed
         a worker; a replacement runs them first."""
         super().__init__(config, log)
         self.groups = groups
@@ -73,7 +73,7 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
 
     def _assign(self, collection: Sequence[str]) -> None:
         mode = self.config.getoption("dist")
-        shards = dict(enumerate(partition(collection, self.numnodes, mode, self.groups(), self.slots)))
+        shards = dict(enumerate(queues(collection, self.numnodes, mode, self.groups(), self.slots)))
         own = {node: shards.pop(int(node.gateway.id.removeprefix("gw")), None) for node in self.nodes}
         for node, shard in own.items():  # one that replaced a worker before collection takes the shard that is left
             self.node2pending[node] = shard if shard is not None else shards.popitem()[1]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.plugins.shards.options import ShardOptions
-from agentgauge.run.balance import balanced, units_of
+from agentgauge.run.partition import shares, units_of
 from agentgauge.run.planned import Planned
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def kept(shard: Shard, cases: Sequence[Planned | None], *, is_planned: bool) -> 
     """
     places = [place for place, case in enumerate(cases) if case]
     planned = [case for case in cases if case]
-    mine = range(len(places)) if is_planned else balanced(planned, shard.count)[shard.number - 1]
+    mine = range(len(places)) if is_planned else shares(planned, shard.count)[shard.number - 1]
     ordinary = [place for place, case in enumerate(cases) if not case]
     return {places[position] for position in mine} | set(ordinary[shard.number - 1 :: shard.count])
 

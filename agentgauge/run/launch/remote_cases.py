@@ -15,10 +15,10 @@ from typing import Any, Protocol, TypeVar
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import cannot_write
 from agentgauge.core.types import Record
-from agentgauge.run.balance import balanced
 from agentgauge.run.crashes import CAUSE, GUILTY
 from agentgauge.run.launch.node import ShardCommand, ShardSpec, unpack
 from agentgauge.run.launch_settings import LaunchOptions
+from agentgauge.run.partition import shares
 from agentgauge.run.planned import OWN, Given, Planned
 from agentgauge.run.runner import STOPPED, WATCH_SECONDS
 from agentgauge.store import Line, RunFolder
@@ -130,7 +130,7 @@ class RemoteCases:
         """Cut cases into shards, and append them to the waiting shards. What tests give is found out where they run."""
         fresh = [case for case in cases if case.id not in self._known]
         self._known.update(case.id for case in fresh)
-        parts = balanced(fresh, min(len(fresh), SHARDS_A_WORKER * self._options.workers)) if fresh else []
+        parts = shares(fresh, min(len(fresh), SHARDS_A_WORKER * self._options.workers)) if fresh else []
         shards = [_Shard({fresh[place].id: fresh[place] for place in part}) for part in parts if part]
         with self._changed:
             self._queue.extend(shards)
