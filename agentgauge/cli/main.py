@@ -42,10 +42,7 @@ COMMANDS = {
         "compare runs: what got better or worse, and whether the difference is noise",
     ),
     "score": Command("agentgauge.cli.score:main", "score prediction files of the original benchmark"),
-    "sweep": Command("agentgauge.cli.sweep:sweep", "run every combination of models and settings that a file lists"),
-    "launch": Command(
-        "agentgauge.cli.launch:main", "run pytest with its benchmark cases on a Ray cluster", knows_tasks=False
-    ),
+    "launch": Command("agentgauge.cli.launch:main", "start several runs, or runs whose cases a Ray cluster solves"),
     "merge": Command("agentgauge.cli.results:merge_shards", "merge the shards of one run"),
     "fetch": Command("agentgauge.cli.fetch:main", "download official data sets and weights of tools, and verify them"),
     "data": Command(

@@ -5,7 +5,6 @@ Imports nothing heavy, because each run of pytest asks whether there are several
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -17,7 +16,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.option import destination, prefixed
 from agentgauge.core.options import OPTIONS, TOGETHER
 from agentgauge.pytest_plugin.options import registry_of
-from agentgauge.run.launch_settings import LAUNCH
+from agentgauge.run.launch_settings import LaunchOptions
 from agentgauge.run.several.command_line import CommandLine, read_command_line, with_options
 from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken, totals
 from agentgauge.store.folder import new_folder
@@ -40,8 +39,6 @@ def run_several_models(config: pytest.Config) -> int | None:
     if len(models) < 2 and not resumes:
         return None
     line.check({name for name, value in ours.items() if value is not None})
-    if LAUNCH in os.environ:
-        raise UsageProblem("agentgauge launch runs one model; start it once for each")
     from agentgauge_reports.several import REPORTS
 
     from agentgauge.run.several.members import run_members
@@ -63,7 +60,7 @@ def run_several_models(config: pytest.Config) -> int | None:
     again = stored is None and any(word.startswith(judging) for word in line.words)
     together = {option.name: ours[option.name] for option in TOGETHER if ours[option.name]}
     more: dict[str, Any] = {"tasks": registry_of(config), "stored": stored, "together": together}
-    return run_members(parent, group, REPORTS, root=root, again=again, **more)
+    return run_members(parent, group, REPORTS, root=root, again=again, on_ray=LaunchOptions.take(), **more)
 
 
 def _resumed(parent: Path, line: CommandLine) -> RunGroup:

@@ -30,8 +30,9 @@ class LaunchOptions:
     workers: int  # shards that run at a time
     cpus: float  # that Ray reserves for each shard
     gpus: float
-    processes: int  # xdist workers of each shard; 0: its one pytest process runs its cases
+    processes: int = 0  # xdist workers of each shard; 0: its one pytest process runs its cases
     tools: bool = False  # one tool server for all shards, whose tools run on the cluster
+    sharing: int = 1  # runs side by side that ask the same model, and share its rates
 
     @classmethod
     def take(cls) -> LaunchOptions | None:

@@ -24,7 +24,7 @@ from agentgauge.core.index import first_line, line_entries
 from agentgauge.core.text import read_text
 from agentgauge.model.embedded.scripted import ReplyScript
 from agentgauge.model.presets import resolve
-from agentgauge.run.several.matrix import read_sweep
+from agentgauge.run.several.matrix import read_matrix
 from tests.plugin.project import Project, run_gta
 
 # -- Temporary folders that end with their process.
@@ -254,8 +254,8 @@ def _write(path: Path, text: str, encoding: str, end: str = "\r\n") -> Path:
 def test_files_of_any_editor_are_read(tmp_path: Path, encoding: str, end: str) -> None:
     toml = _write(tmp_path / "agentgauge.toml", '# größe\n[models.m]\nurl = "http://h:1/v1"\n', encoding, end)
     assert load_config(root=tmp_path).models["m"].url == "http://h:1/v1" and load_config(toml, root=tmp_path).models
-    sweep = _write(tmp_path / "sweep.toml", '# größe\nmodels = ["oracle"]\n', encoding, end)
-    assert read_sweep(sweep).models == ("oracle",)
+    matrix = _write(tmp_path / "matrix.toml", '# größe\nmodels = ["oracle"]\n', encoding, end)
+    assert read_matrix(matrix).models == ("oracle",)
     script = _write(tmp_path / "s.json", '{"replies": {\n"*": ["größe"]}}\n', encoding, end)
     assert ReplyScript.load(script).replies[0][1][0].text == "größe"
 

@@ -12,6 +12,7 @@ import pytest
 
 import agentgauge.cli.launch
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.registry import Registry
 from tests.plugin.conftest import slow
 from tests.plugin.project import GTA, Project, Result, interrupt, records, summary, without_times
 from tests.ray_cluster import Cluster
@@ -41,6 +42,10 @@ class Launcher:
 
     def run(self, *arguments: str, workers: int = 1, address: str = "") -> Result:
         return ended(self.start(*arguments, workers=workers, address=address))
+
+    def printed(self, name: str) -> str:
+        """By one run of several, below ``far``; without line ends."""
+        return " ".join((self.folder("far") / "logs" / f"{name}.log").read_text().split())
 
     def folder(self, name: str) -> Path:
         return self.project.path / name
@@ -72,6 +77,40 @@ def test_a_launch_leaves_the_folder_of_a_plain_run(launcher, endpoint):
     told = {name: json.loads((folder / "run.json").read_text()) for name, folder in (("near", near), ("far", far))}
     assert told["far"]["settings"] == told["near"]["settings"]
     assert told["far"]["configs"] == told["near"]["configs"]
+
+
+@pytest.mark.parametrize("local", [False, True], ids=["joined", "local"])
+def test_three_models_share_a_cluster_and_each_leaves_the_folder_of_a_plain_run(launcher, endpoint, local):
+    names = ("m", "oracle", "baseline")
+    (launcher.project.path / "agentgauge.toml").write_text(f'[models.m]\nmodel = "m"\nurl = "{endpoint.url}"\n')
+    words = ("--data=toy", "--run-dir=far", *(f"--model={name}" for name in names))
+    result = ended(launcher.start(*words, workers=3, address="local" if local else ""), seconds=300)
+    assert result.status == 0, result.output
+    for name in names:
+        launcher.project.run(f"--model={name}", f"--run-dir=near/{name}")
+        near, far = (launcher.folder(place) / name for place in ("near", "far"))
+        assert without_times(summary(far)) == without_times(summary(near)), name
+        assert "cases run on Ray" in launcher.printed(name)
+
+
+def test_a_matrix_on_a_cluster_divides_workers_and_rates(launcher, endpoint):
+    (launcher.project.path / "agentgauge.toml").write_text(
+        f'[models.m]\nmodel = "m"\nurl = "{endpoint.url}"\nrequests_per_minute = 6000\n'
+    )
+    (launcher.project.path / "matrix.toml").write_text('models = ["m"]\ntemperatures = [0, 1]\nfolder = "far"\n')
+    process = launcher.start("--data", "toy", own=("--matrix", "matrix.toml"), workers=3)
+    result = ended(process, seconds=300)
+    assert result.status == 0, result.output
+    assert "up to 2 shards at a time" in launcher.printed("m-t0")
+    assert "up to 1 shards at a time" in launcher.printed("m-t1")
+    assert len(endpoint.requests) == 12
+
+
+def test_several_models_cannot_have_the_tools_of_one_run(launcher, endpoint):
+    result = ended(launcher.start("--model=oracle", "--model=baseline", "--run-dir=run", own=("--tools",)))
+    assert result.status == 4, result.output
+    assert "--tools starts the tools of one run, and there are several; start them once with" in result.output
+    assert not endpoint.requests
 
 
 def test_ctrl_c_keeps_what_is_finished_and_both_ways_go_on(launcher, endpoint):
@@ -155,7 +194,11 @@ def test_where_no_cluster_is_one_sentence_says_so_and_nothing_is_left(launcher):
 
 
 REFUSED = {
+    "workers": (["--ray", "auto"], "--ray needs --workers, the number of shards that run at a time; add --workers N"),
     "no workers": (["--ray", "auto", "--workers", "0"], "--workers must be 1 or more"),
+    "no cluster": (["--cpus", "2"], "--cpus goes with --ray only; give both, or neither"),
+    "no matrix": (["--dry-run"], "--dry-run goes with --matrix only; give both, or neither"),
+    "no file": (["--matrix", "absent.toml"], "the matrix absent.toml cannot be read"),
     "processes": (["--ray", "auto", "--workers", "1", "--", "-n", "auto"], "-n auto must be an integer"),
 }
 
@@ -164,4 +207,4 @@ REFUSED = {
 def test_arguments_that_make_no_sense_are_refused(name):
     words, why = REFUSED[name]
     with pytest.raises(UsageProblem, match=why):
-        agentgauge.cli.launch.main(words)
+        agentgauge.cli.launch.main(words, Registry())

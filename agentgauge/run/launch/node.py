@@ -27,7 +27,7 @@ from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.redaction import redact, register, register_environment
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.crashes import unended
-from agentgauge.run.launch_settings import LAUNCH, Assignment
+from agentgauge.run.launch_settings import LAUNCH, SHARED, Assignment
 from agentgauge.store import RunFolder
 from agentgauge.store.records import RecordTail, worker_files
 
@@ -42,7 +42,7 @@ END_SECONDS = 5.0
 MESSAGE_BYTES = 8 << 20
 """A message of records is sent when it has so many bytes of lines and files."""
 
-NOT_HERE = (LAUNCH, "PYTEST_ADDOPTS")
+NOT_HERE = (LAUNCH, SHARED, "PYTEST_ADDOPTS")
 """Variables that Ray's processes may have, and that pytest on a node must not get."""
 
 ShardCommand = Literal["", "hold", "end"]

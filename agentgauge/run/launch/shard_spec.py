@@ -62,7 +62,7 @@ class ShardSpecs:
             data=tuple(str(folder) for folder in self._folders.values()),
             data_option=self._settings.data,
             data_folder=self._data_folder,
-            assignment=Assignment(frozenset(cases), self._configs, 1 / self._options.workers),
+            assignment=Assignment(frozenset(cases), self._configs, 1 / (self._options.workers * self._options.sharing)),
         )
 
     def packed(self) -> bytes:

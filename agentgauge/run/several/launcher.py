@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +49,7 @@ class Launch:
     spec: ModelSpec
     status: int | None = None  # exit status, once it has ended
     before: Usage = field(default_factory=Usage)  # used by earlier sessions
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, besides those of all runs
 
     def used(self) -> Usage:
         """The usage of this session and of earlier ones."""
@@ -142,7 +143,7 @@ class Launcher:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=self._environment | shared.variables(),
+                env={**self._environment, **launch.variables, **shared.variables()},
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # so that Ctrl-C comes once
             )

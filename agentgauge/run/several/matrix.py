@@ -1,9 +1,9 @@
-"""The file of ``agentgauge sweep``: models, dialects, temperatures, token limits and attempts, whose combinations are
-runs."""
+"""The file of ``agentgauge launch --matrix``: models, dialects, temperatures, token limits and attempts, whose
+combinations are runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -36,7 +36,7 @@ _SINGLE: Mapping[str, type] = {
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Matrix:
     """The content of the file. Lists that the file lacks are empty."""
 
     models: tuple[str, ...]
@@ -71,13 +71,16 @@ class Sweep:
         return RunGroup(tuple(members), totals({**given_words, **self.totals}), self.side_by_side)
 
 
-def read_sweep(path: Path) -> Sweep:
-    """Raises UsageProblem for a file that cannot be read, and for what is wrong in it."""
+def read_matrix(path: Path, words: Sequence[str] = ()) -> Matrix:
+    """``words``: further arguments of pytest, for every run.
+
+    Raises UsageProblem for a file that cannot be read, and for what is wrong in it.
+    """
     try:
         data = read_toml(path)
     except OSError as error:
         raise UsageProblem(
-            f"the sweep {path} cannot be read ({error.strerror}); give the path of a TOML file"
+            f"the matrix {path} cannot be read ({error.strerror}); give the path of a TOML file"
         ) from None
     except ValueError as error:
         raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
@@ -93,9 +96,10 @@ def read_sweep(path: Path) -> Sweep:
     lists = {key: tuple(data[key]) for key in _LISTS if key in data}
     own = {key: data.pop(key) for key in _TOTALS if key in data}
     together = {name: data.pop(key) for key, name in _TOGETHER.items() if key in data}
-    sweep = Sweep(**{"folder": f"runs/{path.stem}", **data, **lists}, totals=own, together=together)
-    _check_arguments(path, sweep)
-    return sweep
+    lists["arguments"] = (*lists.get("arguments", ()), *words)
+    matrix = Matrix(**{"folder": f"runs/{path.stem}", **data, **lists}, totals=own, together=together)
+    _check_arguments(path, matrix)
+    return matrix
 
 
 def _check(path: Path, key: str, value: Any) -> None:
@@ -116,9 +120,9 @@ def _is(value: Any, kinds: tuple[type, ...], least: int | None) -> bool:
     return is_one and (least is None or value >= least)
 
 
-def _check_arguments(path: Path, sweep: Sweep) -> None:
+def _check_arguments(path: Path, matrix: Matrix) -> None:
     """Raises UsageProblem for arguments of pytest that the file has keys for, or that several runs cannot have."""
-    line = read_command_line(sweep.arguments, OPTIONS)
+    line = read_command_line(matrix.arguments, OPTIONS)
     line.check()
     for given, option, key in (
         (line.models, "--model", "models"),

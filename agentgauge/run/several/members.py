@@ -1,11 +1,12 @@
 """Runs the members of a folder, each in a process of its own, and shows their end: for pytest with several ``--model``,
-and for ``agentgauge sweep``."""
+and for ``agentgauge launch --matrix``."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple, TextIO, cast
 
@@ -18,10 +19,12 @@ from agentgauge.core.processes import Output, lost_output
 from agentgauge.core.redaction import register_environment
 from agentgauge.core.registry import Registry, tasks_of
 from agentgauge.run.hooks import ask_installed
+from agentgauge.run.launch_settings import LaunchOptions
 from agentgauge.run.option_values import checked
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.beside import Beside
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
+from agentgauge.run.several.on_cluster import on_cluster
 from agentgauge.run.several.parent import LOGS, RunGroup, write
 from agentgauge.run.several.plan import launches
 from agentgauge.run.several.screen import Screen
@@ -85,13 +88,14 @@ def run_members(
     together: Mapping[str, str],
     root: Path,
     again: bool = False,
+    on_ray: LaunchOptions | None = None,
 ) -> int:
     """Run the unfinished members, then write and show the table, comparison and leaderboard. Returns the worst exit
     status.
 
     ``tasks`` gets those that the project's files announce, too. ``stored``: the new content of the folder's file.
     ``together``: values of the options that all have together, by their names. ``again``: finished members are resumed,
-    too. Raises UsageProblem.
+    too. ``on_ray``: where the cases of all members are solved; None: here. Raises UsageProblem.
     """
     register_environment()
     config = load_config(root=root)
@@ -103,11 +107,13 @@ def run_members(
     todo = launches(parent, group, config, together, again=again)
     for each in beside:
         each.check([launch.spec for launch in todo])
+    width = min(group.side_by_side or len(group.members), on_ray.workers if on_ray else len(todo) or 1)
     try:
         with FolderLock(parent):
             if stored:
                 write(parent, stored)
-            return _run(parent, group, reports, tasks, todo, beside, root)
+            with on_cluster(on_ray, todo, width) if on_ray else nullcontext():
+                return _run(parent, group, reports, tasks, todo, beside, root, width)
     except OSError as error:
         what = f"{error.filename or parent} cannot be written ({error.strerror})"
         raise UsageProblem(f"{what}; {advice(error) or 'check the folder'}, or name another folder") from None
@@ -121,15 +127,15 @@ def _run(
     todo: Sequence[Launch],
     beside: Sequence[Beside],
     root: Path,
+    width: int,
 ) -> int:
-    """Raises OSError."""
+    """``width``: runs side by side. Raises OSError."""
 
     def lost(error: OSError) -> None:
         print(f"agentgauge: {lost_output(error)}; the runs below {parent} go on", file=sys.stderr)
 
     output = Output(sys.stdout, lost)
     screen = Screen(cast("TextIO", output))
-    width = group.side_by_side or len(group.members)
     names = [one.name for one in group.members]
     kept = f", {count} finished" if (count := len(names) - len(todo)) else ""
     together = f", up to {width} side by side" if width < len(todo) else ""
@@ -141,7 +147,7 @@ def _run(
     words = [word for member in group.members for word in member.words]
     if unknown := import_tasks(tasks, reports.tasks_of(parent, names), words, root):
         screen.write_line(
-            f"no table, comparison and leaderboard: {unknown}; write agentgauge --tasks FILE sweep ..., or pytest FILE"
+            f"no table, comparison and leaderboard: {unknown}; write agentgauge --tasks FILE launch ..., or pytest FILE"
             f" --resume={parent}, where FILE announces the task: what is finished does not run again"
         )
         status = max(status, USAGE_ERROR)
