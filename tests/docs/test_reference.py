@@ -159,7 +159,7 @@ def test_every_option_of_the_tool_server_is_listed() -> None:
 
 @pytest.mark.uses("formats")
 def test_every_format_of_reports_is_listed() -> None:
-    from agentgauge_reports.formats import FORMATS
+    from agentgauge_reports.formats.known import FORMATS
 
     table = rows(text("docs/reports.md"), "format", "what is written", "95 % intervals")
     assert [_plain(name) for row in table for name in row[0].split(", ")] == list(FORMATS)

@@ -15,7 +15,7 @@ from agentgauge.core.types import Record
 from agentgauge.store.folder import sample_name
 from agentgauge_reports.conversation import ConversationMessage, Gold, MessageCall, conversation
 from agentgauge_reports.export import empty_folder
-from agentgauge_reports.formats import encoded, run_id
+from agentgauge_reports.formats.known import encoded, run_id
 from agentgauge_reports.load import Omitted, Run, load_run
 from agentgauge_reports.results import RunMetrics
 from agentgauge_reports.rows import MetricResult

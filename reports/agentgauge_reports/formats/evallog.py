@@ -24,7 +24,7 @@ from agentgauge.core.text import digest
 from agentgauge.core.types import Record
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.conversation import ConversationMessage, Gold, conversation, last_reply
-from agentgauge_reports.formats import run_id
+from agentgauge_reports.formats.known import run_id
 from agentgauge_reports.grouping import kind_of
 from agentgauge_reports.load import Omitted, Run, load_run
 from agentgauge_reports.notices import not_attempted, presentable

@@ -20,7 +20,7 @@ from agentgauge.core.types import Record
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.conversation import ConversationMessage, Gold, conversation, last_reply
 from agentgauge_reports.export import empty_folder
-from agentgauge_reports.formats import encoded, run_id
+from agentgauge_reports.formats.known import encoded, run_id
 from agentgauge_reports.grouping import kind_of
 from agentgauge_reports.leaderboard import by_benchmark, not_comparable
 from agentgauge_reports.load import Omitted, Run, load_run

@@ -19,14 +19,14 @@ LISTED = 20
 
 def pytest_agentgauge_reports() -> Sequence[ReportForm]:
     from agentgauge.run.report_form import ReportForm
-    from agentgauge_reports.formats import FORMATS
+    from agentgauge_reports.formats.known import FORMATS
 
     forms = [ReportForm(name, of.place, of.help, "", partial(_written, name)) for name, of in FORMATS.items()]
     return [*forms, ReportForm("--eval", "FILE", "the run as a log of inspect_ai", "", partial(_written, "eval"))]
 
 
 def _written(name: str, run: Path, place: Path, *, tasks: Registry, omitted: Omitted) -> str:
-    from agentgauge_reports.formats import writer
+    from agentgauge_reports.formats.known import writer
 
     files = writer(name)(run, place, omitted, tasks)
     return "\n".join(map(str, files)) if len(files) <= LISTED else f"{len(files)} files in {place}"

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from agentgauge.core.errors import UsageProblem
-from agentgauge.core.files import cannot_write
-
 if TYPE_CHECKING:
     from agentgauge.run.report_form import ReportForm
     from agentgauge.run.run import Run
@@ -20,6 +17,8 @@ USUAL = "report.html"
 
 @pluggy.HookimplMarker("pytest")(tryfirst=True)  # so that others find the page
 def pytest_agentgauge_report(run: Run) -> None:
+    from agentgauge.core.errors import UsageProblem
+    from agentgauge.core.files import cannot_write
     from agentgauge_reports.load import Omitted, load_run
     from agentgauge_reports.page.page import write_page
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge_reports.formats import writer
+from agentgauge_reports.formats.known import writer
 from agentgauge_reports.load import Omitted
 from jsonschema import Draft7Validator, Draft202012Validator
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from agentgauge_reports.formats import FORMATS, encoded, writer
+from agentgauge_reports.formats.known import FORMATS, encoded, writer
 from agentgauge_reports.load import Omitted
 from agentgauge_reports.tables import rows as table_rows
 
