@@ -108,6 +108,7 @@ class RunState:
             return exitstatus
         if self.run.service_problem:
             return pytest.ExitCode.USAGE_ERROR
-        if exitstatus == pytest.ExitCode.INTERRUPTED and not (self.run.stop_reason or self.failures):
+        stopped = self.run.stop_reason or StopFile(self.run.folder).exists()  # a worker may have seen it alone
+        if exitstatus == pytest.ExitCode.INTERRUPTED and not (stopped or self.failures):
             return exitstatus  # collection errors, or a worker that was interrupted
         return pytest.ExitCode.TESTS_FAILED if self.run.problems or self.ordinary_failures else pytest.ExitCode.OK
