@@ -20,7 +20,6 @@ from bench_gta.workflow.metrics import (
     SENSITIVITY,
     Thresholds,
     calls_of,
-    harness_rows,
     sensitivity,
     values_of,
 )
@@ -262,16 +261,6 @@ def test_a_failed_task_fails_at_every_threshold() -> None:
     passed = {name: value for name, value in values.items() if "_ok" in name and not name.startswith("modules")}
     assert set(passed.values()) == {0.0}
     assert (values["leaves"], values["logic"], values["tasks"], values["scored"], values["root_sum"]) == (2, 1, 1, 0, 0)
-
-
-def test_published_rows_of_agent_applications() -> None:
-    rows = {row["harness"]: row for row in harness_rows()}
-    assert list(rows) == ["Lagent", "OpenClaw", "Manus", "Kortix"]
-    assert (rows["OpenClaw"]["Root SR"], rows["OpenClaw"]["minutes"], rows["OpenClaw"]["Tool SR"]) == (
-        50.0,
-        136.0,
-        None,
-    )
 
 
 def call(name: str, **more: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from agentgauge.core.types import Json
 from agentgauge.plugins.agents.answer import read_answer
 from agentgauge.plugins.agents.deliveries import FOLDER, files_below, plain_file, take_files
 from agentgauge.plugins.agents.logs import AgentLogs
+from agentgauge.plugins.agents.placeholders import filled
 from agentgauge.plugins.agents.session import Session
 from agentgauge.plugins.agents.settings import AgentProgram
 from agentgauge.plugins.agents.task_file import write_task
@@ -142,9 +143,11 @@ class ProgramAgent:
     async def _run(self, session: Session, folder: Path, token: str, gateway: ToolGateway | None) -> SandboxResult:
         program, address = self._program.process, f"http://127.0.0.1:{self._port}"
         env = write_task(folder, session, address, gateway.url if gateway else None, token, program.seconds)
+        mcp = (gateway.url, token) if gateway else None
+        words = filled(self._program.command.words, session.task, folder, mcp)
         process = program.with_more(env, (*session.task.files, session.case.folder))
         ports = [self._port, *([gateway.port] if gateway else [])]
-        return await run_program(self._program.command.words, folder, process, ports=ports, executor=self._threads)
+        return await run_program(words, folder, process, ports=ports, executor=self._threads)
 
     def _own_account(self, session: Session, folder: Path) -> str:
         """Take the agent's own transcript and cost where AgentGauge saw no request. Returns what is wrong with them, or

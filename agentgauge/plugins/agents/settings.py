@@ -19,6 +19,7 @@ from agentgauge.core.announcement import announced_names, plugins, refused
 from agentgauge.core.config import AgentTable, Config
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import is_secret_name, redact, register
+from agentgauge.plugins.agents.placeholders import refuse_unknown
 from agentgauge.run.programs.command import Command, read_command
 from agentgauge.run.programs.process import ProgramSettings, refuse_shown, require_ports, require_sandbox
 
@@ -98,8 +99,6 @@ def check(run: Run) -> None:
     attempts at what has been delivered once, and where nothing was delivered for any case."""
     settings = run.settings
     facts = settings.of(AgentFacts)
-    if facts.delivered and settings.rescore:
-        return
     selected = [settings.tasks[name] for name in sorted({task for task, _, _ in run.plan})]
     if refused := [task.name for task in selected if task.agents is None]:
         able = [task.name for task in settings.tasks if task.agents]
@@ -142,6 +141,7 @@ def read_agent(
     table = config.agent
     function = _function(text)
     command, package = _calling(*function) if function else (read_command(text, "--agent", _EXAMPLE), ())
+    refuse_unknown(command.words)
     process = ProgramSettings(
         seconds=table.seconds,
         memory_mb=table.memory_mb,
