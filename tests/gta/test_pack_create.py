@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem, UsageProblem
 from bench_gta.pack.create import read_ids
-from bench_gta.pack.format import Pack, PackTask, SetIdentity, read_pack, write_json, write_pack, write_text
+from bench_gta.pack.format import Pack, PackTask, SetIdentity, read_pack, write_json, write_pack
 from bench_gta.pack.task_folder import problem_of
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
@@ -469,8 +469,8 @@ def test_what_is_written_is_read_again(ids: list[int], texts: list[str], output:
 def test_a_file_is_replaced_as_a_whole_and_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("other")
     (tmp_path / "out").symlink_to(tmp_path / "other")
-    write_text(tmp_path / "out", "new")
-    assert ((tmp_path / "other").read_text(), (tmp_path / "out").read_text()) == ("other", "new")
+    write_json(tmp_path / "out", "new")
+    assert ((tmp_path / "other").read_text(), (tmp_path / "out").read_text()) == ("other", '"new"\n')
     assert not (tmp_path / "out").is_symlink()
     with pytest.raises(UsageProblem, match="cannot be written"):
         write_json(tmp_path / "other" / "below.json", {})
