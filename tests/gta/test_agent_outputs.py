@@ -66,6 +66,8 @@ def test_the_same_deliveries_have_the_same_scores(tmp_path: Path) -> None:
     assert "outputs of mine, digest" in result.output and "no model is tested" in result.output
     assert "baseline" not in result.output
     assert scores(tmp_path / "folder") == live
+    shown = [record["transcript"]["output"] for record in records(tmp_path / "folder")]
+    assert all(output["attached_files"] == output["delivered"] for output in shown)  # a judge of parity sees the former
     about = summary(tmp_path / "folder")
     assert (about["run"]["model"], about["run"]["agent_name"], about["usage"]["usd"]) == ("mine", "mine", 8)
     assert "asked_model" not in about["run"]
@@ -132,6 +134,14 @@ def test_a_run_goes_on_with_the_same_outputs_only(tmp_path: Path) -> None:
 def test_what_is_refused_before_the_run(options: tuple[str, ...], says: str, tmp_path: Path) -> None:
     deliver(tmp_path / "mine", "2")
     assert says in run_gta(*options, *WORKFLOW, cwd=tmp_path, status=4).output
+
+
+def test_there_is_no_tested_model_to_judge(tmp_path: Path) -> None:
+    deliver(tmp_path / "mine", "2")
+    few = ("-k", "test_workflow and 2", "--judge-model=same", "--run-dir=run")
+    run_gta("--agent-outputs=mine", *few, cwd=tmp_path, status=1)
+    errors = [record["error"] for record in records(tmp_path / "run") if record["sample"] == "2"]
+    assert len(errors) == 1 and "there is no tested model, which this request is for" in errors[0]
 
 
 def test_steps_of_a_gold_query_have_no_outputs(tmp_path: Path) -> None:
