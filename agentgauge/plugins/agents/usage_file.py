@@ -58,6 +58,6 @@ def _figures(data: Json) -> dict[str, float]:
 
 
 def _own(found: Mapping[str, float]) -> OwnFigures:
-    tokens = [int(found.get(name, 0)) for name in ("prompt_tokens", "completion_tokens")]
+    seconds, usd, prompt, completion = (found.get(name, 0.0) for name in _FIGURES)
     asked = any(name in found for name in _FIGURES[1:])
-    return OwnFigures(float(found.get("elapsed_sec", 0)), Usage(int(asked), *tokens, float(found.get("usd", 0))))
+    return OwnFigures(seconds, Usage(int(asked), int(prompt), int(completion), usd))
