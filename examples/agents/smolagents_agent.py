@@ -9,7 +9,6 @@ from pathlib import Path
 
 from smolagents import LogLevel, MCPClient, OpenAIServerModel, ToolCallingAgent
 
-
 messages = json.loads(Path(os.environ["AGENTGAUGE_TASK"]).read_text())["messages"]
 request = "\n\n".join(str(message["content"]) for message in messages)
 model = OpenAIServerModel(

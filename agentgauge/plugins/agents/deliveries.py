@@ -8,8 +8,8 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from agentgauge.core.files import remove_tree
 from agentgauge.core.redaction import redact_file
@@ -33,7 +33,7 @@ def files_below(folder: Path) -> Files:
         yield from ((str(Path(place, name).relative_to(folder)), Path(place, name)) for name in sorted(names))
 
 
-def opened(files: Files) -> Iterator[tuple[str, BinaryIO]]:
+def opened(files: Files) -> Iterator[tuple[str, BufferedReader]]:
     """Plain files with UTF-8 names, up to the bounds. Links and special files are left out."""
     count = size = 0
     for name, path in files:
@@ -55,7 +55,7 @@ def take_files(files: Files, target: Path) -> None:
         _copy(file, target / name, target)
 
 
-def _copy(file: BinaryIO, copy: Path, target: Path) -> None:
+def _copy(file: BufferedReader, copy: Path, target: Path) -> None:
     """Copy a file; one of text without keys."""
     _make_way(copy, target)
     copy.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def plain_file(path: Path, most: int) -> bytes | None:
 
 
 @contextmanager
-def _opened_plain(path: Path, most: int) -> Iterator[BinaryIO | None]:
+def _opened_plain(path: Path, most: int) -> Iterator[BufferedReader | None]:
     with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(open(path, "rb", opener=_opened))

@@ -43,7 +43,9 @@ class _Task(_InFile):
     def request(self) -> str | None:
         """The first one, which the agent got."""
         given = self.origin_prompt
-        return given[0] if isinstance(given, list) and given else given or None
+        if isinstance(given, list):
+            return given[0] if given else None
+        return given or None
 
     @property
     def names(self) -> list[str]:

@@ -57,7 +57,7 @@ def _said(messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
         content = message.get("content")
         parts = content if isinstance(content, list) else [{"text": content}]
-        text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+        text = "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str))
         yield text if message["role"] in ("system", "user") else f"{message['role']}: {text}"
 
 

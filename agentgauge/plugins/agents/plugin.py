@@ -45,19 +45,16 @@ def pytest_agentgauge_header(run: Run) -> Iterable[str]:
 
 
 def pytest_agentgauge_process(process: Process) -> Part | None:
+    from agentgauge.plugins.agents.logs import AgentLogs
     from agentgauge.plugins.agents.settings import AgentProgram, GivenOutputs
 
-    facts = process.settings.facts
-    program, given = facts.get(AgentProgram), facts.get(GivenOutputs)
-    if program is None and given is None:
-        return None
-    from agentgauge.plugins.agents.logs import AgentLogs
+    facts, logs = process.settings.facts, AgentLogs(process.folder.path / "logs" / "agent")
+    if (program := facts.get(AgentProgram)) is not None:
+        from agentgauge.plugins.agents.agent import AgentPart, ProgramAgent
 
-    logs = AgentLogs(process.folder.path / "logs" / "agent")
-    if program is None:
+        return AgentPart(ProgramAgent(program, process.settings.tasks, logs, process.settings.slots))
+    if (given := facts.get(GivenOutputs)) is not None:
         from agentgauge.plugins.agents.delivered import OutputsPart
 
         return OutputsPart(given.outputs, logs)
-    from agentgauge.plugins.agents.agent import AgentPart, ProgramAgent
-
-    return AgentPart(ProgramAgent(program, process.settings.tasks, logs, process.settings.slots))
+    return None
