@@ -40,6 +40,7 @@ class AgentAnswer:
 
     reply: ChatReply  # its text, or the calls of functions that it states; no text: it gave no answer
     uses: tuple[ToolUse, ...] = ()  # its calls of real tools, in order
+    was_asked: bool = True  # False: it answered the user's first turn earlier, and never got this one
 
 
 class Agent(Protocol):

@@ -165,7 +165,7 @@ def activate(config: pytest.Config) -> None:
         if sent is None:
             config.pluginmanager.register(last_failed, "agentgauge-last-failed")
     if run:
-        if settings.spec and not settings.tool_server:
+        if settings.earlier_tools is None and not settings.tool_server:
             config.add_cleanup(make_tool_token(settings.shared.token if settings.shared else None))
         controller = Controller(config, run)
         config.pluginmanager.register(controller, "agentgauge-controller")

@@ -104,7 +104,7 @@ class Clients:
 
     def tool_server(self, task: str) -> Endpoint:
         """The task's tool server, for programs with their own client. Raises UsageProblem if the run has none."""
-        if self._settings.spec is None:
+        if self._settings.earlier_tools is not None:
             raise UsageProblem("a run that asks no model has no tools at an address; start a new one")
         url, token = without_token(self._settings.tool_server or self._addresses()[tools_name(task)])
         return Endpoint(url, token or os.environ.get(TOOL_TOKEN, ""))

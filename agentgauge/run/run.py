@@ -236,7 +236,7 @@ class Run:
             return
         if not (self.settings.resume and self.files.has_plan):
             self.files.write_plan({case.id: f"{case.task.name}[{case.name}]" for case in self._cases})
-        if self.settings.spec and not self.settings.tool_server:
+        if self.settings.earlier_tools is None and not self.settings.tool_server:
             self._open.callback(make_tool_token())
         try:
             self.begin()

@@ -92,7 +92,7 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
             log = folder.path / "logs" / "similarity.log"
             server = made_service("similarity server", command, log, settings.shared)
             services.setdefault(similarity_name(backend), server)
-    if settings.spec is not None and settings.tool_server is None:
+    if settings.earlier_tools is None and settings.tool_server is None:
         services |= _tool_servers(settings, folder, tasks)
     return services
 

@@ -73,13 +73,14 @@ class Settings(RunOptions):
     live: bool  # its cases may use what other runs have kept
     launch: LaunchOptions | None  # cases run elsewhere
     assignment: Assignment | None  # this is elsewhere
-    earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run whose answers it has
+    earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run whose answers it has; else None
     vision: Mapping[str, Any]  # of the models of that run: see ``run.vision``
     file: FileConfig
     shared: Shared | None  # with the runs of other models beside this one
     hidden: Mapping[Path, str]  # what programs cannot read, and what it is
     facts: Mapping[type, Any]  # of plugins: their options, and what follows from them, each by its class
     instead: str  # the name of the program that is tested in the model's place, and may ask it; empty: the model itself
+    delivered: bool  # its answers are there already: neither the tested model nor a tool is asked
     stored: Mapping[str, Any]  # what plugins add to the settings that the run stores
     fingerprint: Mapping[str, Any]  # and to the fingerprints of its cases
     described: Mapping[str, Any]  # and to its description in summary.json
@@ -97,6 +98,8 @@ class Settings(RunOptions):
     @property
     def tested(self) -> str:
         """The name of what is tested: the model, or the program in its place with the model."""
+        if self.delivered:
+            return self.instead
         return f"{self.instead} ({self.model.name})" if self.instead else self.model.name
 
 
@@ -121,6 +124,7 @@ class Draft:
     patient: bool = False
     live: bool = True
     instead: str = ""
+    delivered: bool = False
     stored: dict[str, Any] = field(default_factory=dict)
     fingerprint: dict[str, Any] = field(default_factory=dict)
     described: dict[str, Any] = field(default_factory=dict)
@@ -208,13 +212,14 @@ def read_settings(
         live=draft.live,
         launch=launch,
         assignment=assignment,
-        earlier_tools=earlier["tools"] if asks_none else None,
+        earlier_tools=earlier["tools"] if asks_none else {} if draft.delivered else None,
         vision=earlier.get("vision", {}),
         file=file,
         shared=shared,
         hidden=named,
         facts=facts,
         instead=draft.instead,
+        delivered=draft.delivered,
         stored=draft.stored,
         fingerprint=draft.fingerprint,
         described=draft.described,

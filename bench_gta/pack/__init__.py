@@ -1,2 +1,2 @@
-"""Eval packs: deliverables of any agent app are packed, checked, scored and compared
+"""Eval packs: deliverables of any agent app are packed, checked and scored
 (docs/benchmarks/gta_workflow.md#external-agents)."""

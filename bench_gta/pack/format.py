@@ -1,5 +1,5 @@
-"""The file of an eval pack, read, checked and written, and the task set that it is made from: requests, files and trees
-out of end.json (docs/benchmarks/gta_workflow.md#tasks and docs/benchmarks/gta_workflow.md#packs).
+"""The file of an eval pack, read, checked and written, and the task set that it is made from: requests and trees out of
+end.json (docs/benchmarks/gta_workflow.md#tasks and docs/benchmarks/gta_workflow.md#packs).
 """
 
 from __future__ import annotations
@@ -24,18 +24,13 @@ from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json
 from bench_gta.pack.task_folder import escaped, problem_of
 from bench_gta.workflow import tree
-from bench_gta.workflow.data import DATASET, entries, files_of, tools_of
+from bench_gta.workflow.data import DATASET, entries
 from bench_gta.workflow.prompts import NO_ANSWER, final_answer
 
 
 def write_json(path: Path, value: Json) -> None:
     """Replace a file by a JSON value, in one step. Raises UsageProblem where it cannot be written."""
     _write(path, encoded(value, indent=1) + b"\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replace a file by a text (UTF-8; lone surrogates as ``?``), in one step. A link of that name is replaced."""
-    _write(path, text.encode("utf-8", "replace"))
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -214,9 +209,7 @@ class SetTask:
     position: int  # in the data set, from 1
     prompt: str  # content of the first dialog entry
     turns: int  # of the user; an agent app gets the first one
-    files: tuple[str, ...]  # relative to the data set's folder; ``files`` come before ``resources``
     tree: Json
-    tools: tuple[str, ...] = ()  # those that the task names; an agent is offered all
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,25 +253,6 @@ def require_same(pack: Pack, tasks: TaskSet) -> None:
         )
 
 
-def input_files(tasks: TaskSet, task: SetTask) -> list[tuple[Path, str]]:
-    """The task's files, each with the name of the agent app's copy: its base name, numbered if that is taken. Raises
-    DataProblem for a file that is missing, or not in the data set's folder."""
-    found: dict[str, Path] = {}
-    root = tasks.root.resolve()
-    for path in task.files:
-        file = (root / path).resolve()
-        if not file.is_relative_to(root):
-            raise DataProblem(f"task {task.id}: the file {path!r} lies outside {root}; the data set is damaged")
-        if not file.is_file():
-            raise DataProblem(f"task {task.id}: the file {path!r} is missing below {root}; put it back")
-        name, number = file.name, 1
-        while name in found and found[name] != file:
-            number += 1
-            name = f"{file.stem}-{number}{file.suffix}"
-        found[name] = file
-    return [(file, name) for name, file in found.items()]
-
-
 def _task(file: Path, entry: Entry, position: int) -> SetTask:
     where = f"{file}: task {entry.key!r}"
     if not (entry.key.isascii() and entry.key.isdigit() and len(entry.key) < 10):
@@ -289,15 +263,8 @@ def _task(file: Path, entry: Entry, position: int) -> SetTask:
     first = dialogs[0] if dialogs else None
     if not isinstance(first, dict) or not isinstance(first.get("content"), str):
         raise DataProblem(f"{where}: dialogs must begin with the request, an entry with a string as 'content'")
-    if not isinstance(task.get("files", []), list):
-        raise DataProblem(f"{where}: files must be a list")
-    paths = [used["path"] for used in files_of(task)]
-    if not all(isinstance(path, str) for path in paths):
-        raise DataProblem(f"{where}: the path of a file must be a string")
-    normal = tuple(os.path.normpath(path) for path in paths)
     turns = sum(isinstance(turn, dict) and turn.get("role") == "user" for turn in dialogs)
-    tree, tools = task.get("sub_tasks", []), tuple(tools_of(task))
-    return SetTask(int(entry.key), position, first["content"], turns, normal, tree, tools)
+    return SetTask(int(entry.key), position, first["content"], turns, task.get("sub_tasks", []))
 
 
 def problems_of(pack: Pack, tasks: TaskSet | None) -> list[str]:

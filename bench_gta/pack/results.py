@@ -1,6 +1,4 @@
-"""The details file and the summary of a scored pack, and the harness table: scores of agent apps with time and cost
-(docs/benchmarks/gta_workflow.md#external-agents).
-"""
+"""The details file and the summary of a scored pack (docs/benchmarks/gta_workflow.md#external-agents)."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ from pathlib import Path
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import Json, Score, Scoring
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.task_folder import escaped, number, path_of, problem_of, score_of, step_figures
-from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, harness_rows, sensitivity, values_of
+from bench_gta.pack.task_folder import number, path_of, problem_of, score_of
+from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, sensitivity, values_of
 from bench_gta.workflow.tree import leaves, parse
 
 Results = Mapping[str, Json]  # task id, as text → that task's record
@@ -177,7 +175,6 @@ def summary(pack: Pack, settings: ScoringSettings, stored: StoredResults) -> dic
         "sensitivity": {"thresholds": list(SENSITIVITY), "rows": sensitivity(scores)},
         **{name: sum(number(_detail_of(record).get(name)) or 0 for record in records) for name in _COUNTS},
         "agent": _totals([agent_of(task) for task in pack.tasks if _finished(task, stored.results)]),
-        "steps": step_figures([task.meta for task in pack.tasks]),
         "judge_usd": math.fsum([*paid, *(stored.interrupted_usd.get(task_id, 0.0) for task_id in ids)]),
     }
 
@@ -269,99 +266,3 @@ def _require_same(out: Path, value: Mapping[str, Json], pack: Pack, settings: Sc
                 f"{out} was made with the {name} {before.get(name)!r}, not {now!r}; give another --out, keep its scores"
                 " with --force-resume, or start afresh with --overwrite"
             )
-
-
-HEADS = ("Harness", "Root Score", "Leaf SR", "Root SR", "Time (min)", "Cost (USD)", "Score per cost", "Tasks", "Judge")
-
-_NOTES = """\
-- Leaf SR and Root SR are percentages; ours count leaves and tasks from {thresholds} on. The publication does not name \
-its thresholds.
-- Published rows are of 30 tasks that are not named, under the publication's judge: they are comparable only with runs \
-of the same tasks, judge and thresholds.
-- A task that could not be judged counts as 0. A time or cost is shown only where it is known for every task that is \
-done."""
-
-
-@dataclass(frozen=True, slots=True)
-class HarnessRow:
-    """One line. None: not known."""
-
-    name: str
-    root_score: float | None
-    leaf_sr: float | None  # percent
-    root_sr: float | None  # percent
-    minutes: float | None
-    usd: float | None
-    tasks: str  # done of all
-    judge: str
-    thresholds: tuple[float, float] | None = None  # leaf, root; None: not published
-
-    @property
-    def score_per_cost(self) -> float | None:
-        """Root score over the cost of all tasks in US dollars."""
-        return self.root_score / self.usd if self.root_score is not None and self.usd else None
-
-
-def read_row(scores: Path) -> HarnessRow:
-    """The row of a file of scores, or of its summary. Raises UsageProblem."""
-    beside = scores.with_name(f"{scores.stem}_summary.json")
-    file = scores if scores.stem.endswith("_summary") or not beside.is_file() else beside
-    try:
-        value = json.loads(file.read_bytes())
-        figures, settings, counts, agent = value["figures"], value["settings"], value["summary"], value["agent"]
-        seconds = _number(agent["elapsed_sec"])
-        return HarnessRow(
-            name=escaped(str(value["name"])),
-            root_score=_number(figures["Root Score"]),
-            leaf_sr=_number(figures["Leaf SR"]),
-            root_sr=_number(figures["Root SR"]),
-            minutes=None if seconds is None else seconds / 60,
-            usd=_number(agent["usd"]),
-            tasks=escaped(f"{counts['n_done']}/{counts['n_total']}"),
-            judge=escaped(f"{settings['judge']}, {settings['scoring']}"),
-            thresholds=(float(settings["leaf_threshold"]), float(settings["root_threshold"])),
-        )
-    except (OSError, ValueError, RecursionError, TypeError, KeyError):
-        raise UsageProblem(
-            f"{scores} has no summary beside it that can be read; give a file that `agentgauge pack score` wrote, or"
-            " its summary"
-        ) from None
-
-
-def _number(value: Json) -> float | None:
-    if value is None or isinstance(value, int | float):
-        return value
-    raise TypeError
-
-
-def table(rows: Sequence[HarnessRow]) -> str:
-    """Our rows, then the published ones, in Markdown, with notes on how to compare them."""
-    thresholds = sorted({row.thresholds for row in rows if row.thresholds})
-    lines = [_table_line(HEADS), _table_line(["---"] + ["---:"] * 7 + ["---"])]
-    lines += [_table_line(_cells(row)) for row in (*rows, *map(_published, harness_rows()))]
-    used = " and ".join(f"{leaf:g} (leaf) and {root:g} (root)" for leaf, root in thresholds)
-    return "\n".join([*lines, "", _NOTES.format(thresholds=used)])
-
-
-def _published(row: Mapping[str, Json]) -> HarnessRow:
-    model = f" ({row['model']})" if row["model"] else ""
-    return HarnessRow(
-        name=f"{row['harness']}{model}, published",
-        root_score=row["Root Score"],
-        leaf_sr=row["Leaf SR"],
-        root_sr=row["Root SR"],
-        minutes=row["minutes"],
-        usd=row["usd"],
-        tasks="30",
-        judge="of the publication",
-    )
-
-
-def _cells(row: HarnessRow) -> list[str]:
-    figures = zip((row.root_score, row.leaf_sr, row.root_sr, row.minutes, row.usd), (2, 2, 2, 1, 2), strict=True)
-    shown = ["–" if value is None else f"{value:.{digits}f}" for value, digits in (*figures, (row.score_per_cost, 3))]
-    return [row.name, *shown, row.tasks, row.judge]
-
-
-def _table_line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -44,7 +44,7 @@ from bench_gta.pack.results import (
     read_stored,
     summary,
 )
-from bench_gta.pack.run import INTERRUPTED, require_count, until_signal
+from bench_gta.pack.signals import INTERRUPTED, until_signal
 from bench_gta.pack.task_folder import escaped, number, path_of, score_of
 from bench_gta.workflow.judge import RULES, Delivery, Judge, scored
 from bench_gta.workflow.prompts import load_template, version
@@ -207,7 +207,8 @@ def score(options: argparse.Namespace) -> int:
     for name in ("leaf_threshold", "root_threshold"):
         if not 0 <= getattr(options, name) <= 10:
             raise UsageProblem(f"--{name.replace('_', '-')} must be from 0 to 10, not {getattr(options, name)}")
-    require_count(options.max_tasks)
+    if options.max_tasks is not None and options.max_tasks < 0:
+        raise UsageProblem(f"--max-tasks must be 0 or more, not {options.max_tasks}")
     pack, tasks = open_pack(options, options.in_pack)
     if options.dry_run:
         return print_problems(pack, tasks)
@@ -248,8 +249,6 @@ def score(options: argparse.Namespace) -> int:
     print(f"{judged}, {counts['n_error']} of them failed; now: {len(scored.judged)}")
     for name in ("Root Score", "Leaf SR", "Root SR"):
         print(f"  {name:10}  {_shown(figures[name])}")
-    for name, value in (scored.summary["steps"] or {}).items():
-        print(f"  steps: {name:13}  {value if isinstance(value, int) else _shown(value)}")
     print(f"  thresholds: leaf {settings.leaf_threshold:g}, root {settings.root_threshold:g}")
     print(f"{out}\n{summary_out}")
     return 1 if counts["n_error"] else 0

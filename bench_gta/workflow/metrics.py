@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from agentgauge.core.estimate import MetricFormula, totals
 from agentgauge.core.published import Leaderboard, columns_of, footnotes_of
@@ -52,8 +52,6 @@ FALLBACKS = "Fallbacks"
 COLUMNS = (*PUBLISHED, "Root Score (scored)", "Module SR", *COUNTS, FALLBACKS)
 
 _REFERENCE = Path(__file__).parent / "reference" / "gta_workflow.json"
-
-_PUBLISHED_AS: Mapping[str, str] = {column: column.lower().replace(" ", "_").replace("-", "_") for column in PUBLISHED}
 
 _RESTS_ON: Mapping[str, tuple[str, ...]] = {
     "Root Score": ("tasks",),
@@ -161,26 +159,9 @@ def leaderboards() -> list[Leaderboard]:
     ]
 
 
-def harness_rows() -> list[Mapping[str, Any]]:
-    """The published comparison of agent applications on 30 tasks: ``{"edition", "harness", "model", column: value}``.
-    Columns that it lacks are None. Time is in minutes and cost in US dollars, of all 30 tasks."""
-    published = _published()
-    edition = f"{published['benchmark']}, 30 tasks, {published['leaderboard_date']}"
-    return [
-        {"harness": row["harness"], "minutes": row.get("total_time_min"), "usd": row.get("total_cost_usd")}
-        | _row(edition, row)
-        for row in published["harness_results_30_task_subset"]
-    ]
-
-
 @lru_cache(maxsize=1)
 def _published() -> Json:
     return json.loads(_REFERENCE.read_text(encoding="utf-8"))
-
-
-def _row(edition: str, row: Mapping[str, Json]) -> dict[str, Any]:
-    figures = {column: row.get(name) for column, name in _PUBLISHED_AS.items()}
-    return {"edition": edition, "model": row["model"], **figures}
 
 
 def _reaching(scores: Sequence[float], threshold: float) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from agentgauge.core.agents import Agent
@@ -47,8 +48,12 @@ async def run_workflow(
         tools = offered(data.read_tools(case.sample.root), await case.catalog())
         asked = [question for question, _ in user_turns(loaded.dialogs)]
         turns = await answered(case, prompts, asked, loaded.files, tools, usual=options.usual, agent=agent)
+        turns = list(takewhile(bool, turns))  # an agent that has answered earlier got none of the others
         entry = record(loaded.dialogs, turns, loaded.full_tree, task_id=case.sample.id)
-        case.checkpoint({**entry, "delivered": attached_files(turns, extended=True, folder=case.folder)})
+        entry["delivered"] = attached_files(turns, extended=True, folder=case.folder)
+        if agent:  # as the released packs of agent apps: its own tools are not in the trace, which names no files then
+            entry["attached_files"] = entry["delivered"]
+        case.checkpoint(entry)
     output = case.checkpoint_output
     assert output is not None
     scratch = case.folder.with_name(f"{case.folder.name}.judge")

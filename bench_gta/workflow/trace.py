@@ -94,8 +94,11 @@ def records(exchange: Exchange) -> list[dict[str, Json]]:
 async def agent_steps(
     agent: Agent, case: Case, messages: Sequence[Message], files: Sequence[str], tools: Mapping[str, Tool]
 ) -> list[dict[str, Json]]:
-    """The agent's calls of tools and its answer, as those of a model. Raises Fault."""
+    """The agent's calls of tools and its answer, as those of a model; nothing for a user turn that it never got. Raises
+    Fault."""
     answer = await agent(case, AgentTask(messages, files=tuple(map(Path, files)), tools=tools))
+    if not answer.was_asked:
+        return []
     steps = [step for use in answer.uses for step in records(_exchange(use))]
     text = answer.reply.text
     last = Finish(text) if text.strip() else CallError(NO_ACTION, {"text": ""}, "API_ERROR", "no answer")

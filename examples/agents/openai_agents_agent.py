@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK: its tools come by MCP, its model from the endpoint that it is given.
 
-Needs the package openai-agents. The same program works with `--agent` and with `agentgauge pack run --mcp`.
+Needs the package openai-agents.
 """
 
 import asyncio
@@ -15,10 +15,7 @@ from openai import AsyncOpenAI
 set_tracing_disabled(True)  # the SDK would send what happens here to its maker
 
 
-def messages():
-    if task := os.environ.get("AGENTGAUGE_TASK"):
-        return json.loads(Path(task).read_text())["messages"]
-    return [{"role": "user", "content": Path("prompt.txt").read_text()}]
+messages = json.loads(Path(os.environ["AGENTGAUGE_TASK"]).read_text())["messages"]
 
 
 async def solve():
@@ -30,11 +27,7 @@ async def solve():
     address = {"url": os.environ["AGENTGAUGE_MCP_URL"], "headers": headers, "timeout": 600}
     async with MCPServerStreamableHttp(address, client_session_timeout_seconds=600) as tools:
         agent = Agent("solver", model=model, mcp_servers=[tools])
-        return (await Runner.run(agent, messages(), max_turns=30)).final_output
+        return (await Runner.run(agent, messages, max_turns=30)).final_output
 
 
-answer = asyncio.run(solve())
-if place := os.environ.get("AGENTGAUGE_ANSWER"):
-    Path(place).write_text(json.dumps({"content": answer}))
-else:
-    print(answer)
+Path(os.environ["AGENTGAUGE_ANSWER"]).write_text(json.dumps({"content": asyncio.run(solve())}))

@@ -1,6 +1,6 @@
 """An agent of smolagents: its tools come by MCP, its model from the endpoint that it is given.
 
-Needs smolagents[mcp,openai]. The same program works with `--agent` and with `agentgauge pack run --mcp`.
+Needs smolagents[mcp,openai].
 """
 
 import json
@@ -9,14 +9,8 @@ from pathlib import Path
 
 from smolagents import LogLevel, MCPClient, OpenAIServerModel, ToolCallingAgent
 
-
-def request():
-    if task := os.environ.get("AGENTGAUGE_TASK"):
-        messages = json.loads(Path(task).read_text())["messages"]
-        return "\n\n".join(str(message["content"]) for message in messages)
-    return Path("prompt.txt").read_text()
-
-
+messages = json.loads(Path(os.environ["AGENTGAUGE_TASK"]).read_text())["messages"]
+request = "\n\n".join(str(message["content"]) for message in messages)
 model = OpenAIServerModel(
     os.environ["AGENTGAUGE_MODEL"],
     api_base=os.environ["AGENTGAUGE_MODEL_URL"],
@@ -29,8 +23,5 @@ address = {
 }
 with MCPClient(address, structured_output=False) as tools:
     agent = ToolCallingAgent(tools=tools, model=model, max_steps=30, verbosity_level=LogLevel.OFF)
-    answer = str(agent.run(request()))
-if place := os.environ.get("AGENTGAUGE_ANSWER"):
-    Path(place).write_text(json.dumps({"content": answer}))
-else:
-    print(answer)
+    answer = str(agent.run(request))
+Path(os.environ["AGENTGAUGE_ANSWER"]).write_text(json.dumps({"content": answer}))

@@ -51,7 +51,6 @@ FRAGMENTS = {
     "launch",
     "merge",
     "new",
-    "pack run",
     "report",
     "report --eval",
     "report --format",

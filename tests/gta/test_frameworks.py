@@ -7,16 +7,12 @@ this.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.gta.pack_data import pack, stored
 from tests.plugin.project import records, run_gta
 from tests.reports.runs import chunks
 
@@ -25,21 +21,9 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 FRAMEWORKS = ("openai", "smolagents")
 POSTER = "The poster is tea_week.png, with TEA WEEK above and 20 % OFF UNTIL SUNDAY below the teapot."
-POSTER_CALLS = [
-    {
-        "image": "files/teapot.jpg",
-        "text": "TEA WEEK",
-        "position": "mt",
-        "color": "#0b4f3c",
-        "filename": "tea_week_top.png",
-    },
-    {
-        "image": "results/image/tea_week_top.png",
-        "text": "20 % OFF UNTIL SUNDAY",
-        "position": "mb",
-        "color": "white",
-        "filename": "tea_week.png",
-    },
+TEXTS = [
+    {"text": "TEA WEEK", "position": "mt", "color": "#0b4f3c", "filename": "tea_week_top.png"},
+    {"text": "20 % OFF UNTIL SUNDAY", "position": "mb", "color": "white", "filename": "tea_week.png"},
 ]
 
 
@@ -50,17 +34,6 @@ def script(folder: Path, framework: str, calls: list[tuple[str, Any]], answer: s
     file = folder / "script.json"
     file.write_text(json.dumps({"replies": {"*": [*replies, answer if framework == "openai" else final]}}))
     return file
-
-
-@contextmanager
-def served(script: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "agentgauge.cli.main", "serve-model", f"--model=scripted:{script}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.terminate()
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -79,30 +52,17 @@ def command_of(framework: str) -> str:
     return f"{python_of(framework)} {program}"
 
 
-def test_a_workflow_is_solved_in_the_sandbox(framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "ids").write_text("13\n")
-    replies = script(tmp_path, framework, [("AddText", call) for call in POSTER_CALLS], POSTER)
-    with served(replies) as url:
-        variables = {"": "scripted", "_URL": f"{url}/v1", "_KEY": "any-key-will-do"}
-        given: list[str] = []
-        for name, value in variables.items():
-            monkeypatch.setenv(f"AGENTGAUGE_MODEL{name}", value)
-            given += ["--env", f"AGENTGAUGE_MODEL{name}"]
-        reach = ("--mcp", "--local-port", url.rpartition(":")[2])
-        where = ("--out", tmp_path / "run", "--task-ids", tmp_path / "ids")
-        status = pack("run", "--command", command_of(framework), *given, *reach, *where)
-    folder = tmp_path / "run" / "13"
-    assert status == 0, (folder / "stderr.txt").read_text()
-    assert (folder / "final.txt").read_text().strip() == POSTER
-    record = stored(folder / "run.json")
-    assert [call["arguments"] for call in record["tools"]["calls"]] == [
-        {**call, "image": call["image"].replace("files/", "input/")} for call in POSTER_CALLS
-    ]
-    assert not record["network"] and "net_ns" in record["sandbox"]
-    assert pack("score", "--in-pack", tmp_path / "run" / "pack.json") == 0
-    summary = stored(tmp_path / "run" / "pack_rules_scores_summary.json")
-    assert summary["figures"]["Root SR"] == 100
-    assert summary["steps"]["Args accepted"] == summary["steps"]["Tools used"] == 100
+@pytest.mark.uses("agents")
+def test_a_workflow_is_solved_in_the_models_place(framework: str, tmp_path: Path) -> None:
+    teapot = str(ROOT / "bench_gta" / "workflow" / "mini" / "files" / "teapot.jpg")
+    images = (teapot, "results/image/tea_week_top.png")  # as the task names it, and as the tool's answer does
+    calls = [("AddText", {**call, "image": image}) for call, image in zip(TEXTS, images, strict=True)]
+    replies = script(tmp_path, framework, calls, POSTER)
+    options = (f"--agent={command_of(framework)}", f"--model=scripted:{replies}", "--run-dir=run")
+    result = run_gta(*options, "-k", "test_workflow and 13", cwd=tmp_path)
+    assert "1 planned · 1 passed" in result.output, result.output
+    (record,) = records(tmp_path / "run")
+    assert not any(event["error"] for event in record["transcript"]["events"])
 
 
 @pytest.mark.uses("agents", "page")

@@ -20,7 +20,6 @@ from bench_gta.workflow.metrics import (
     SENSITIVITY,
     Thresholds,
     calls_of,
-    harness_rows,
     sensitivity,
     values_of,
 )
@@ -30,6 +29,7 @@ from bench_gta.workflow.score_files import make_judge, score_predictions
 from bench_gta.workflow.task import WORKFLOW
 from bench_gta.workflow.trace import compress
 from bench_gta.workflow.tree import aggregate, parse
+from tests.docs.pages import ROOT, rows, text
 
 TREE = [
     {
@@ -264,14 +264,14 @@ def test_a_failed_task_fails_at_every_threshold() -> None:
     assert (values["leaves"], values["logic"], values["tasks"], values["scored"], values["root_sum"]) == (2, 1, 1, 0, 0)
 
 
-def test_published_rows_of_agent_applications() -> None:
-    rows = {row["harness"]: row for row in harness_rows()}
-    assert list(rows) == ["Lagent", "OpenClaw", "Manus", "Kortix"]
-    assert (rows["OpenClaw"]["Root SR"], rows["OpenClaw"]["minutes"], rows["OpenClaw"]["Tool SR"]) == (
-        50.0,
-        136.0,
-        None,
-    )
+def test_the_page_has_the_published_figures_of_agent_applications() -> None:
+    file = ROOT / "bench_gta" / "workflow" / "reference" / "gta_workflow.json"
+    published = json.loads(file.read_text(encoding="utf-8"))["harness_results_30_task_subset"]
+    figures = ["root_score", "leaf_sr", "root_sr", "total_time_min", "total_cost_usd", "score_per_cost"]
+    shown = text("docs/benchmarks/gta_workflow.md")
+    assert [[name, model, *map(float, cells)] for name, model, *cells in rows(shown, "harness", "model")] == [
+        [row["harness"], row["model"] or "–", *(row[figure] for figure in figures)] for row in published
+    ]
 
 
 def call(name: str, **more: Any) -> dict[str, Any]:

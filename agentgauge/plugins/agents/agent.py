@@ -18,12 +18,15 @@ from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json
 from agentgauge.plugins.agents.answer import read_answer
-from agentgauge.plugins.agents.deliveries import FOLDER, plain_file, take_files
+from agentgauge.plugins.agents.deliveries import FOLDER, files_below, plain_file, take_files
+from agentgauge.plugins.agents.logs import AgentLogs
+from agentgauge.plugins.agents.placeholders import filled
 from agentgauge.plugins.agents.session import Session
 from agentgauge.plugins.agents.settings import AgentProgram
 from agentgauge.plugins.agents.task_file import write_task
 from agentgauge.plugins.agents.trajectory import FILE as TRAJECTORY
-from agentgauge.plugins.agents.trajectory import MOST, read_trajectory
+from agentgauge.plugins.agents.trajectory import MOST, own_events
+from agentgauge.plugins.agents.usage_file import USAGE, read_figures
 from agentgauge.run.endpoint_proxy import EndpointProxy
 from agentgauge.run.part import Part
 from agentgauge.run.programs.process import run_program
@@ -57,8 +60,8 @@ class AgentPart(Part):
 class ProgramAgent:
     """The tested agent of one worker. Belongs to one event loop; its endpoint starts with the first case."""
 
-    def __init__(self, program: AgentProgram, tasks: Registry, logs: Path, at_once: int) -> None:
-        """``logs``: the folder for what the programs print; made when one prints. ``at_once``: concurrent programs."""
+    def __init__(self, program: AgentProgram, tasks: Registry, logs: AgentLogs, at_once: int) -> None:
+        """``at_once``: concurrent programs."""
         self._program = program
         self._tasks = tasks
         self._logs = logs
@@ -94,15 +97,16 @@ class ProgramAgent:
                 raise
             await self._end(token, gateway)
             reply, odd = read_answer(folder, result)
-            trajectory = self._trajectory(session, folder)
-            await asyncio.to_thread(take_files, folder / FOLDER, case.folder / FOLDER)
+            note = self._own_account(session, folder)
+            await asyncio.to_thread(take_files, files_below(folder / FOLDER), case.folder / FOLDER)
         finally:
             await self._end(token, gateway)
             remove_tree(folder)
             with contextlib.suppress(OSError):  # it holds files, or could not be made
                 case.folder.rmdir()
-        if result.reason or trajectory or result.stdout or result.stderr:
-            self._log(case, f"{result.reason or 'it ended well'}{trajectory}\n{result.stdout}\n{result.stderr}")
+        if result.reason or note or result.stdout or result.stderr:
+            ending = "; ".join(filter(None, (result.reason or "it ended well", note)))
+            self._logs.add(case, f"{ending}\n{result.stdout}\n{result.stderr}")
         if not (reply.text or reply.tool_calls):
             if session.fault is not None:
                 raise session.fault
@@ -139,26 +143,23 @@ class ProgramAgent:
     async def _run(self, session: Session, folder: Path, token: str, gateway: ToolGateway | None) -> SandboxResult:
         program, address = self._program.process, f"http://127.0.0.1:{self._port}"
         env = write_task(folder, session, address, gateway.url if gateway else None, token, program.seconds)
+        mcp = (gateway.url, token) if gateway else None
+        words = filled(self._program.command.words, session.task, folder, mcp)
         process = program.with_more(env, (*session.task.files, session.case.folder))
         ports = [self._port, *([gateway.port] if gateway else [])]
-        return await run_program(self._program.command.words, folder, process, ports=ports, executor=self._threads)
+        return await run_program(words, folder, process, ports=ports, executor=self._threads)
 
-    def _trajectory(self, session: Session, folder: Path) -> str:
-        """Take the agent's own transcript where AgentGauge saw no request. Returns what is wrong with it, if it is."""
-        if session.requests or (content := plain_file(folder / TRAJECTORY, MOST)) is None:
+    def _own_account(self, session: Session, folder: Path) -> str:
+        """Take the agent's own transcript and cost where AgentGauge saw no request. Returns what is wrong with them, or
+        an empty text."""
+        if session.requests:
             return ""
-        try:
-            session.case.events += read_trajectory(content, self._program.command.program)
-        except ValueError as error:
-            return f"; its {TRAJECTORY} is not used: {error}"
-        return ""
-
-    def _log(self, case: Case, output: str) -> None:
-        """Keep what the program printed beside the run's other logs; each call of a case adds to it."""
-        file = self._logs / case.sample.task / f"{case.folder.name}.log"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8", errors="replace") as log:
-            log.write(redact(output))
+        events, odd = own_events(plain_file(folder / TRAJECTORY, MOST), self._program.command.program)
+        figures, wrong = read_figures(folder, (USAGE,))
+        session.case.events += events
+        session.case.usage += figures.usage
+        session.usage += figures.usage
+        return "; ".join(filter(None, (odd, wrong)))
 
     def _why(self, result: SandboxResult, odd: str) -> str:
         last = redact(" ".join(result.stderr.split())[-_SAID:])

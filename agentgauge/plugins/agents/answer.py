@@ -1,8 +1,9 @@
-"""The answer of an agent program: a file of JSON or of text, or the text that it has printed."""
+"""The answer of an agent: a file of JSON or of text, or the text that its program has printed."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from agentgauge.model.wire import clean_all
 from agentgauge.plugins.agents.deliveries import plain_file
 from agentgauge.sandbox import SandboxResult
 
-ANSWER, TEXT = "answer.json", "answer.txt"
+ANSWER, TEXT, FINAL = "answer.json", "answer.txt", "final.txt"
 MOST = 4 << 20
 """Bytes of an answer; a larger file does not count as one."""
 
@@ -25,13 +26,34 @@ def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
     """The answer, and its problem or an empty text. If the program failed, only the answer file counts, not its
     output; of one that was ended from outside only JSON, because a text may be cut off."""
     if (content := plain_file(folder / ANSWER, MOST)) is not None:
-        try:
-            return _message(parse_json(content)), ""
-        except (ValueError, RecursionError) as error:
-            return ChatReply(), f"its {ANSWER} is not an answer: {error}"
+        return _read(ANSWER, content)
     if not result.ended_from_outside and (content := plain_file(folder / TEXT, MOST)) is not None:
-        return ChatReply(text=_clean(content.decode("utf-8", "replace"))), ""
-    return ChatReply(text=_clean(result.stdout[:MOST]) if result.status == "ok" else ""), ""
+        return _read(TEXT, content)
+    return text_reply(result.stdout if result.status == "ok" else ""), ""
+
+
+def read_delivered(folder: Path) -> tuple[ChatReply, str]:
+    """The answer that lies among outputs, and its problem or an empty text. Without a file, there is no text."""
+    name = next((name for name in (ANSWER, TEXT, FINAL) if os.path.lexists(folder / name)), None)
+    if name is None:
+        return ChatReply(), ""
+    if (content := plain_file(folder / name, MOST)) is None:
+        return ChatReply(), f"its {name} is no plain file of at most {MOST >> 20} MiB"
+    return _read(name, content)
+
+
+def text_reply(text: str) -> ChatReply:
+    """The answer of a text."""
+    return ChatReply(text=_clean(text[:MOST]))
+
+
+def _read(name: str, content: bytes) -> tuple[ChatReply, str]:
+    if name != ANSWER:
+        return text_reply(content.decode("utf-8", "replace")), ""
+    try:
+        return _message(parse_json(content)), ""
+    except (ValueError, RecursionError) as error:
+        return ChatReply(), f"its {ANSWER} is not an answer: {error}"
 
 
 def _clean(text: str) -> str:

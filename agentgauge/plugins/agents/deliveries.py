@@ -1,4 +1,4 @@
-"""The files that an agent program delivers: copied out of its folder, which may hold anything."""
+"""The files that an agent delivers: copied out of its folder, which may hold anything."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from agentgauge.core.files import remove_tree
 from agentgauge.core.redaction import redact_file
@@ -21,29 +21,42 @@ MOST_FILES, MOST_BYTES = 1000, 1 << 30
 _MOST_CLEANED = 16 << 20  # bytes of a file that is looked through for keys
 
 
-def take_files(folder: Path, target: Path) -> None:
-    """Copy plain files with UTF-8 names, at any depth, up to the bounds. Links and special files are not copied.
-    ``folder`` itself may have become a link, for example to the gold."""
-    if folder.is_symlink():
-        return
-    count = size = 0
-    for place, folders, names in os.walk(folder):
+Files = Iterable[tuple[str, Path]]
+"""Files by the names under which they are delivered, which may hold slashes."""
+
+
+def files_below(folder: Path) -> Files:
+    """What lies in a folder, at any depth. ``folder`` itself may have become a link, for example to the gold: then
+    nothing does."""
+    for place, folders, names in os.walk(folder) if not folder.is_symlink() else ():
         folders.sort()
-        for name in sorted(names):
-            source = Path(place, name)
-            if not _is_name(place + name):
+        yield from ((str(Path(place, name).relative_to(folder)), Path(place, name)) for name in sorted(names))
+
+
+def opened(files: Files) -> Iterator[tuple[str, BufferedReader]]:
+    """Plain files with UTF-8 names, up to the bounds. Links and special files are left out."""
+    count = size = 0
+    for name, path in files:
+        if not _is_name(name):
+            continue
+        with _opened_plain(path, MOST_BYTES - size) as file:
+            if file is None:
                 continue
-            with _opened_plain(source, MOST_BYTES - size) as file:
-                if file is None:
-                    continue
-                count += 1
-                if count > MOST_FILES:
-                    return
-                size += _copy(file, target / source.relative_to(folder), target)
+            count += 1
+            if count > MOST_FILES:
+                return
+            size += os.fstat(file.fileno()).st_size
+            yield name, file
 
 
-def _copy(file: BinaryIO, copy: Path, target: Path) -> int:
-    """Copy a file; one of text without keys. Returns its size."""
+def take_files(files: Files, target: Path) -> None:
+    """Copy files, as far as they count, to a folder."""
+    for name, file in opened(files):
+        _copy(file, target / name, target)
+
+
+def _copy(file: BufferedReader, copy: Path, target: Path) -> None:
+    """Copy a file; one of text without keys."""
     _make_way(copy, target)
     copy.parent.mkdir(parents=True, exist_ok=True)
     content = file.read(_MOST_CLEANED)
@@ -51,7 +64,6 @@ def _copy(file: BinaryIO, copy: Path, target: Path) -> int:
     with copy.open("wb") as kept:
         kept.write(redact_file(content) if size <= _MOST_CLEANED else content)
         shutil.copyfileobj(file, kept)
-    return size
 
 
 def _make_way(copy: Path, target: Path) -> None:
@@ -71,7 +83,7 @@ def plain_file(path: Path, most: int) -> bytes | None:
 
 
 @contextmanager
-def _opened_plain(path: Path, most: int) -> Iterator[BinaryIO | None]:
+def _opened_plain(path: Path, most: int) -> Iterator[BufferedReader | None]:
     with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(open(path, "rb", opener=_opened))

@@ -1,4 +1,4 @@
-"""``--agent``: an agent program is tested in the model's place."""
+"""``--agent``: an agent program is tested in the model's place. ``--agent-outputs``: so is what one has delivered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pytest_agentgauge_options() -> type:
 
 
 def pytest_agentgauge_configure(draft: Draft) -> None:
-    if draft.given.agent is None and not draft.earlier.get("agent"):
+    if draft.given.agent is None and draft.given.agent_outputs is None and not draft.earlier.get("agent"):
         return
     from agentgauge.plugins.agents.settings import configure
 
@@ -27,10 +27,10 @@ def pytest_agentgauge_configure(draft: Draft) -> None:
 
 
 def pytest_agentgauge_check(run: Run) -> None:
-    from agentgauge.plugins.agents.settings import AgentProgram, check
+    from agentgauge.plugins.agents.settings import AgentFacts, check
 
-    if program := run.settings.facts.get(AgentProgram):
-        check(run, program)
+    if AgentFacts in run.settings.facts:
+        check(run)
 
 
 def pytest_agentgauge_header(run: Run) -> Iterable[str]:
@@ -38,16 +38,23 @@ def pytest_agentgauge_header(run: Run) -> Iterable[str]:
 
     if (agent := run.settings.facts.get(AgentFacts)) is None:
         return []
+    if agent.delivered:
+        return [f"outputs of {agent.name}, digest {agent.digest}; no model is tested"]
     confined = "" if agent.confined else ", NOT confined"
     return [f"agent {agent.name} in the model's place, digest {agent.digest}{confined}"]
 
 
 def pytest_agentgauge_process(process: Process) -> Part | None:
-    from agentgauge.plugins.agents.settings import AgentProgram
+    from agentgauge.plugins.agents.logs import AgentLogs
+    from agentgauge.plugins.agents.settings import AgentProgram, GivenOutputs
 
-    if (program := process.settings.facts.get(AgentProgram)) is None:
-        return None
-    from agentgauge.plugins.agents.agent import AgentPart, ProgramAgent
+    facts, logs = process.settings.facts, AgentLogs(process.folder.path / "logs" / "agent")
+    if (program := facts.get(AgentProgram)) is not None:
+        from agentgauge.plugins.agents.agent import AgentPart, ProgramAgent
 
-    logs = process.folder.path / "logs" / "agent"
-    return AgentPart(ProgramAgent(program, process.settings.tasks, logs, process.settings.slots))
+        return AgentPart(ProgramAgent(program, process.settings.tasks, logs, process.settings.slots))
+    if (given := facts.get(GivenOutputs)) is not None:
+        from agentgauge.plugins.agents.delivered import OutputsPart
+
+        return OutputsPart(given.outputs, logs)
+    return None

@@ -1,4 +1,5 @@
-"""Which agent program a run tests in the model's place, read from ``--agent`` and the table ``[agent]``."""
+"""Which agent a run tests in the model's place, read from ``--agent`` and the table ``[agent]``, or from
+``--agent-outputs``."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
@@ -18,12 +19,15 @@ from agentgauge.core.announcement import announced_names, plugins, refused
 from agentgauge.core.config import AgentTable, Config
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import is_secret_name, redact, register
+from agentgauge.plugins.agents.placeholders import refuse_unknown
 from agentgauge.run.programs.command import Command, read_command
 from agentgauge.run.programs.process import ProgramSettings, refuse_shown, require_ports, require_sandbox
 
 if TYPE_CHECKING:
+    from agentgauge.plugins.agents.outputs import Outputs
     from agentgauge.run.run import Run
     from agentgauge.run.settings import Draft
+    from agentgauge.store.jsonl import CaseId
 
 CALLER = Path(__file__).with_name("caller.py")
 _EXAMPLE = "python my_agent.py"
@@ -33,10 +37,11 @@ _EXAMPLE = "python my_agent.py"
 class AgentFacts:
     """The facts about its agent that a run stores."""
 
-    text: str  # what --agent was given
+    text: str  # what the option was given
     name: str
     digest: str  # of everything about the agent that this machine can tell and that may change an answer
     confined: bool
+    delivered: bool = False  # by --agent-outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,38 +53,77 @@ class AgentProgram:
     requests: int  # to the model, for each call of the agent
 
 
+@dataclass(frozen=True, slots=True)
+class GivenOutputs:
+    """What the agent has delivered."""
+
+    outputs: Outputs
+
+
 def configure(draft: Draft) -> None:
-    """Add the agent to the settings of a run. Raises UsageProblem as ``read_agent``, for a dialect, and where a resumed
-    run had another agent."""
-    facts, program = read_agent(draft.given, draft.earlier, draft.file)
+    """Add the agent to the settings of a run. Raises UsageProblem as ``read_agent`` and ``read_outputs``, for a
+    dialect, and where a resumed run had another agent."""
+    before = earlier_facts(draft.earlier)
+    path = draft.given.agent_outputs or (before.text if before and before.delivered and not draft.given.agent else None)
+    facts: AgentFacts | None
+    tested: AgentProgram | GivenOutputs | None
+    if path is None:
+        facts, tested = read_agent(draft.given, draft.earlier, draft.file)
+    elif draft.given.rescore:
+        facts, tested = before, None
+    else:
+        facts, tested = read_outputs(path)
     if facts is None:
         return
+    option = option_of(facts)
     if (dialect := draft.values["dialect"]) != "native":
-        raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
-    before = earlier_facts(draft.earlier)
+        raise UsageProblem(f"--dialect {dialect} and {option} cannot be used together: an agent speaks its own")
     if draft.given.resume and (old := before and before.digest) != facts.digest:
-        differs = f"that run has agent {old!r}, this one {facts.digest!r}"
+        differs = f"that run has {'outputs' if facts.delivered else 'agent'} {old!r}, this one {facts.digest!r}"
         raise UsageProblem(f"--resume {draft.run_dir}: {differs}; give the same, or start a new run")
-    draft.instead = facts.name
+    draft.instead, draft.delivered = facts.name, facts.delivered
     draft.stored["agent"] = asdict(facts)
     draft.fingerprint["agent"] = facts.digest
     draft.described |= {"agent": facts.digest, "agent_name": facts.name}
     draft.facts[AgentFacts] = facts
-    if program:
-        draft.facts[AgentProgram] = program
+    if tested:
+        draft.facts[type(tested)] = tested
 
 
-def check(run: Run, program: AgentProgram) -> None:
-    """Raises UsageProblem for tasks that an agent cannot solve, and for readable paths that show the gold."""
+def option_of(facts: AgentFacts) -> str:
+    return "--agent-outputs" if facts.delivered else "--agent"
+
+
+def check(run: Run) -> None:
+    """Raises UsageProblem for tasks that an agent cannot solve, for readable paths that show the gold, for several
+    attempts at what has been delivered once, and where nothing was delivered for any case."""
     settings = run.settings
+    facts = settings.of(AgentFacts)
     selected = [settings.tasks[name] for name in sorted({task for task, _, _ in run.plan})]
     if refused := [task.name for task in selected if task.agents is None]:
         able = [task.name for task in settings.tasks if task.agents]
         raise UsageProblem(
-            f"--agent: {', '.join(refused)} cannot be run with an agent program; select tasks that can:"
+            f"{option_of(facts)}: {', '.join(refused)} cannot be run with an agent program; select tasks that can:"
             f" {', '.join(able)}"
         )
-    refuse_shown(program.process, settings.hidden, readable="[agent] readable", command="--agent")
+    if program := settings.facts.get(AgentProgram):
+        refuse_shown(program.process, settings.hidden, readable="[agent] readable", command="--agent")
+    if given := settings.facts.get(GivenOutputs):
+        _check_outputs(run.plan, given.outputs)
+
+
+def _check_outputs(plan: Collection[CaseId], outputs: Outputs) -> None:
+    """Raises UsageProblem."""
+    if (attempts := max((attempt for _, _, attempt in plan), default=1)) > 1:
+        raise UsageProblem(
+            f"--agent-outputs has one answer to each sample, but there are {attempts} attempts; give --attempts=1"
+        )
+    if plan and not any(outputs.has(task, sample) for task, sample, _ in plan):
+        task, sample, _ = next(iter(plan))
+        raise UsageProblem(
+            f"--agent-outputs: nothing was delivered for any of the {len(plan)} selected cases; that of the first"
+            f" would be in {outputs.places(task, sample)}"
+        )
 
 
 def read_agent(
@@ -97,6 +141,7 @@ def read_agent(
     table = config.agent
     function = _function(text)
     command, package = _calling(*function) if function else (read_command(text, "--agent", _EXAMPLE), ())
+    refuse_unknown(command.words)
     process = ProgramSettings(
         seconds=table.seconds,
         memory_mb=table.memory_mb,
@@ -113,11 +158,35 @@ def read_agent(
     return facts, AgentProgram(command, process, table.requests)
 
 
+def read_outputs(text: str) -> tuple[AgentFacts, GivenOutputs]:
+    """The agent's facts, and its outputs. Raises UsageProblem for what holds none, and what cannot be read."""
+    from agentgauge.plugins.agents.output_pack import read_pack
+    from agentgauge.plugins.agents.outputs import OutputFolder
+
+    path = Path(text).resolve()
+    if not path.exists():
+        raise UsageProblem(f"--agent-outputs: there is no {path}; give a folder of outputs, or an eval pack")
+    outputs: Outputs = OutputFolder(path) if path.is_dir() else read_pack(path)
+    try:
+        digest = outputs.digest()
+    except OSError as error:
+        raise UsageProblem(
+            f"--agent-outputs: {error.filename} cannot be read ({error.strerror}); correct its rights"
+        ) from None
+    return AgentFacts(str(path), outputs.name, digest, confined=True, delivered=True), GivenOutputs(outputs)
+
+
 def earlier_facts(earlier: Mapping[str, Any]) -> AgentFacts | None:
     """Those of the run that this run continues."""
     if not isinstance(kept := earlier.get("agent"), Mapping):
         return None
-    return AgentFacts(kept.get("text", ""), kept.get("name", ""), kept.get("digest", ""), kept.get("confined", True))
+    return AgentFacts(
+        kept.get("text", ""),
+        kept.get("name", ""),
+        kept.get("digest", ""),
+        kept.get("confined", True),
+        kept.get("delivered", False),
+    )
 
 
 def _as_possible(process: ProgramSettings, *, allow_unsafe: bool) -> ProgramSettings:

@@ -23,6 +23,16 @@ MOST_STEPS = 2000
 MOST_CALLS = 10_000
 
 
+def own_events(content: bytes | None, name: str) -> tuple[list[Event], str]:
+    """The events of an agent's own transcript, none without one; and what is wrong with it, or an empty text."""
+    if content is None:
+        return [], ""
+    try:
+        return read_trajectory(content, name), ""
+    except ValueError as error:
+        return [], f"its {FILE} is not used: {error}"
+
+
 def read_trajectory(content: bytes, name: str) -> list[Event]:
     """The steps of a trajectory as events. ``name``: of the agent, for steps that name no model. Raises ValueError with
     what is wrong."""

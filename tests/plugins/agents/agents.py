@@ -16,6 +16,7 @@ from agentgauge.core.registry import Registry
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import Sample, Usage
 from agentgauge.plugins.agents.agent import ProgramAgent
+from agentgauge.plugins.agents.logs import AgentLogs
 from agentgauge.plugins.agents.settings import AgentProgram
 from agentgauge.run.programs.command import Command
 from agentgauge.run.programs.process import ProgramSettings
@@ -106,7 +107,7 @@ def solve_with(
     tested: AgentProgram, folder: Path, model: Model | None = None, task: AgentTask = TASK
 ) -> tuple[AgentAnswer, Case]:
     async def run() -> tuple[AgentAnswer, Case]:
-        agent = ProgramAgent(tested, TASKS, folder / "logs", 2)
+        agent = ProgramAgent(tested, TASKS, AgentLogs(folder / "logs"), 2)
         one = case(folder, model or Model())
         try:
             return await agent(one, task), one

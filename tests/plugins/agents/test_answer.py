@@ -12,7 +12,7 @@ from agentgauge_reports.conversation import conversation
 
 from agentgauge.core.chat import ToolCall
 from agentgauge.plugins.agents.answer import MOST, read_answer
-from agentgauge.plugins.agents.deliveries import take_files
+from agentgauge.plugins.agents.deliveries import files_below, take_files
 from agentgauge.plugins.agents.trajectory import read_trajectory
 from agentgauge.sandbox import SandboxResult
 
@@ -101,10 +101,10 @@ def test_only_plain_files_are_delivered(tmp_path: Path) -> None:
     (left / "folder").symlink_to("/etc")
     os.mkfifo(left / "pipe")
     (left / os.fsdecode(b"\xff.txt")).write_text("no name")
-    take_files(left, taken)
+    take_files(files_below(left), taken)
     link = tmp_path / "gold"
     link.symlink_to(left)
-    take_files(link, tmp_path / "of-a-link")
+    take_files(files_below(link), tmp_path / "of-a-link")
     assert not (tmp_path / "of-a-link").exists()
     assert [path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()] == ["deep/report.txt"]
 
@@ -113,7 +113,7 @@ def test_a_large_file_is_delivered_whole(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("agentgauge.plugins.agents.deliveries._MOST_CLEANED", 4)
     (tmp_path / "left").mkdir()
     (tmp_path / "left" / "large").write_bytes(b"0123456789")
-    take_files(tmp_path / "left", tmp_path / "taken")
+    take_files(files_below(tmp_path / "left"), tmp_path / "taken")
     assert (tmp_path / "taken" / "large").read_bytes() == b"0123456789"
 
 
@@ -124,7 +124,7 @@ def test_a_later_delivery_replaces_what_is_in_its_way(tmp_path: Path) -> None:
         for name in names:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(folder.name)
-        take_files(folder, taken)
+        take_files(files_below(folder), taken)
     found = {path.relative_to(taken).as_posix(): path.read_text() for path in taken.rglob("*") if path.is_file()}
     assert found == {"a/b": "second", "b": "second", "kept": "first"}
 

@@ -16,6 +16,7 @@ import pytest
 import bench_mmau
 from agentgauge import sandbox
 from agentgauge.plugins.agents.agent import ProgramAgent
+from agentgauge.plugins.agents.logs import AgentLogs
 
 from .agents import NAME, TASK, TASKS, Model, case, program, solve
 
@@ -109,7 +110,7 @@ def test_a_token_ends_with_its_call(tmp_path: Path) -> None:
     code = "print(os.environ['AGENTGAUGE_MODEL_KEY'], URL)"
 
     async def run() -> tuple[int, str]:
-        agent = ProgramAgent(program(code, tmp_path), TASKS, tmp_path / "logs", 2)
+        agent = ProgramAgent(program(code, tmp_path), TASKS, AgentLogs(tmp_path / "logs"), 2)
         token, url = (await agent(case(tmp_path, Model()), TASK)).reply.text.split()
         headers = {"Authorization": f"Bearer {token}"}
         async with aiohttp.ClientSession() as client, client.get(f"{url}/models", headers=headers) as answer:

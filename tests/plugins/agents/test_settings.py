@@ -17,7 +17,7 @@ import pytest
 from agentgauge.core.config import AgentTable, Config, load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.options import OPTIONS
-from agentgauge.plugins.agents.settings import AgentFacts, check, read_agent
+from agentgauge.plugins.agents.settings import AgentFacts, AgentProgram, check, read_agent
 from agentgauge.run.option_values import refuse_together
 from tests.docs.pages import ROOT, blocks, rows, text
 
@@ -53,18 +53,20 @@ def test_a_run_that_goes_on_has_the_agent_of_before(tmp_path: Path) -> None:
     assert read_agent(option(None), {}, Config()) == (None, None)
 
 
-def run_hiding(folder: Path) -> Any:
-    return SimpleNamespace(plan=[], settings=SimpleNamespace(tasks={}, hidden={folder: "a data set"}))
+def run_hiding(folder: Path, facts: AgentFacts | None, program: AgentProgram) -> Any:
+    found = {AgentFacts: facts, AgentProgram: program}
+    settings = SimpleNamespace(tasks={}, hidden={folder: "a data set"}, rescore=None, facts=found, of=found.get)
+    return SimpleNamespace(plan=[], settings=settings)
 
 
 @pytest.mark.parametrize("readable", ["gold", "gold/inside", "."])
 def test_gold_is_not_shown(readable: str, tmp_path: Path) -> None:
     (tmp_path / "gold" / "inside").mkdir(parents=True)
     table = AgentTable(readable=(str(tmp_path / readable),))
-    _, program = read_agent(option(command(tmp_path)), {}, Config(agent=table))
+    facts, program = read_agent(option(command(tmp_path)), {}, Config(agent=table))
     assert program is not None
     with pytest.raises(UsageProblem, match=r"\[agent\] readable .* would let the agent read a data set"):
-        check(run_hiding(tmp_path / "gold"), program)
+        check(run_hiding(tmp_path / "gold", facts, program))
 
 
 def test_the_environment_of_the_program_is_readable_without_our_packages(tmp_path: Path) -> None:

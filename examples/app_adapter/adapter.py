@@ -1,25 +1,25 @@
-"""Drives an agent app on one task of `agentgauge pack run`: hands over the task, and puts the outcome where the pack
+"""Lets `--agent` test an agent app with its own interface: hands over the task, and puts the outcome where AgentGauge
 expects it.
 
-    adapter.py PROMPT_FILE INPUT_FOLDER OUTPUT_FOLDER
+    adapter.py APP
 
-It works in the task's folder, which is all that it can write. To be changed for another app: ``command`` and
+It works in a folder of its own, which is all that it can write. To be changed for another app: ``command`` and
 ``read_events``.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 
-def command(job: dict[str, Any]) -> tuple[list[str], str]:
+def command(app: str, job: dict[str, Any]) -> tuple[list[str], str]:
     """How the app is started, and its standard input."""
-    return [sys.executable, str(Path(__file__).with_name("scripted_app.py"))], json.dumps(job)
+    return [sys.executable, app], json.dumps(job)
 
 
 def read_events(printed: str) -> tuple[str, dict[str, float]]:
@@ -35,24 +35,23 @@ def read_events(printed: str) -> tuple[str, dict[str, float]]:
     return message, usage
 
 
-def main(prompt_file: Path, inputs: Path, outputs: Path) -> int:
-    made = Path("app_output").absolute()
+def main(app: str) -> int:
+    task = json.loads(Path(os.environ["AGENTGAUGE_TASK"]).read_text(encoding="utf-8"))
     job = {
-        "request": prompt_file.read_text(encoding="utf-8"),
-        "attachments": [str(path) for path in sorted(inputs.iterdir())],
-        "out_dir": str(made),
+        "request": task["messages"][-1]["content"],
+        "attachments": task["files"],
+        "out_dir": os.environ["AGENTGAUGE_FILES"],
     }
-    argv, text = command(job)
+    argv, text = command(app, job)
     done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
     sys.stderr.write(done.stderr)
     if done.returncode:
-        return done.returncode  # the pack notes it; without final.txt its answer becomes "(error) ..."
+        return done.returncode  # the case is broken, and its cause quotes standard error
     message, usage = read_events(done.stdout)
-    shutil.copytree(made, outputs, dirs_exist_ok=True)
     Path("usage.json").write_text(json.dumps(usage), encoding="utf-8")
-    Path("final.txt").write_text(message, encoding="utf-8")
+    Path(os.environ["AGENTGAUGE_ANSWER"]).write_text(json.dumps({"content": message}), encoding="utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(Path, sys.argv[1:4])))
+    sys.exit(main(sys.argv[1]))

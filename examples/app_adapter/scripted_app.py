@@ -18,7 +18,7 @@ def say(**event: object) -> None:
 def main() -> int:
     job = json.load(sys.stdin)
     out = Path(job["out_dir"])
-    out.mkdir(parents=True)
+    out.mkdir(parents=True, exist_ok=True)
     say(event="started", request=job["request"][:60])
     lines = []
     for name in job["attachments"]:

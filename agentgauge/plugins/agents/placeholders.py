@@ -1,0 +1,70 @@
+"""Placeholders in an agent's command, for programs that take their task as a word or in a file of their own form."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentgauge.core.agents import AgentTask
+from agentgauge.core.chat import Message
+from agentgauge.core.errors import Fault, UsageProblem
+from agentgauge.plugins.agents.deliveries import FOLDER
+
+PROMPT, PROMPT_FILE, FILES, MCP_CONFIG = KNOWN = ("prompt", "prompt_file", "files", "mcp_config")
+_FILE_OF = {PROMPT_FILE: "prompt.txt", MCP_CONFIG: "mcp.json"}
+_LONGEST = 128 << 10  # bytes, less one, of a word of a command; the kernel's limit
+_KNOWN = re.compile(r"\{(" + "|".join(KNOWN) + r")\}")
+_BRACED = re.compile(r"\{([a-z_]+)\}")
+
+
+def refuse_unknown(words: Sequence[str]) -> None:
+    """Raises UsageProblem for a placeholder that means nothing, in words that name no file."""
+    named = (name for word in words if not Path(word).is_file() for name in _BRACED.findall(word))
+    if (unknown := next((name for name in named if name not in KNOWN), None)) is not None:
+        known = ", ".join(f"{{{name}}}" for name in KNOWN)
+        raise UsageProblem(f"--agent: {{{unknown}}} is not a placeholder; known are {known}")
+
+
+def filled(words: Sequence[str], task: AgentTask, folder: Path, mcp: tuple[str, str] | None) -> list[str]:
+    """The words for one task. Writes the files that they name into the agent's folder. Placeholders inside inserted
+    values are not replaced. ``mcp``: address and token of the tools' server, if there is one. Raises Fault for a word
+    that is longer than the kernel accepts."""
+    used = {name for word in words for name in _KNOWN.findall(word)}
+    values = {FILES: str(folder / FOLDER)} | {name: str(folder / file) for name, file in _FILE_OF.items()}
+    if used & {PROMPT, PROMPT_FILE}:
+        values[PROMPT] = prompt_of(task)
+    if PROMPT_FILE in used:
+        Path(values[PROMPT_FILE]).write_text(values[PROMPT], encoding="utf-8", errors="replace")
+    if MCP_CONFIG in used:
+        Path(values[MCP_CONFIG]).write_text(_mcp_config(mcp), encoding="utf-8")
+    made = [_KNOWN.sub(lambda found: values[found[1]], word) for word in words]
+    if any(len(word.encode("utf-8", "replace")) >= _LONGEST for word in made):
+        advice = "write {prompt_file} instead of {prompt}"
+        raise Fault(f"the request is too long for a word of a command; {advice}", cause="agent failed")
+    return made
+
+
+def prompt_of(task: AgentTask) -> str:
+    """The conversation as one text, and how to deliver. Functions, which the answer of some tasks has to call, are not
+    in it."""
+    where = f"Save every file that you produce in the folder {FOLDER}/. Your last message is the final answer."
+    return "\n\n".join([*_said(task.messages), where]).replace("\0", "")
+
+
+def _said(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        content = message.get("content")
+        parts = content if isinstance(content, list) else [{"text": content}]
+        text = "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str))
+        yield text if message["role"] in ("system", "user") else f"{message['role']}: {text}"
+
+
+def _mcp_config(mcp: tuple[str, str] | None) -> str:
+    """In the form that most clients read."""
+    servers = {}
+    if mcp:
+        url, token = mcp
+        servers["agentgauge"] = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
+    return json.dumps({"mcpServers": servers})
