@@ -328,7 +328,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
     return {
         "model": settings.tested,
         **settings.described,
-        **({"asked_model": settings.model.name} if settings.instead else {}),
+        **({"asked_model": settings.model.name} if settings.instead and settings.asks else {}),
         "model_fingerprint": settings.model.fingerprint,
         **fingerprinted_values(settings),
         "attempts": settings.attempts,

@@ -74,8 +74,8 @@ class Options(TypedDict, total=False):
     """Default False; True: UNIX sockets between the program's own processes, where the sandbox gives it files and a
     network of its own. Such a program is always started anew."""
     own_proc: bool
-    """Default False; True: /proc, of the program's own processes alone, where the sandbox gives it files and processes of
-    its own. Programs that were built with Bun do not start without it."""
+    """Default False; True: a /proc of the program's own processes alone, where the sandbox gives it files and processes
+    of its own. Programs that were built with Bun do not start without it."""
     ports: Sequence[int]
     """TCP ports of this machine's 127.0.0.1 that the program reaches at the same address; it has no other network.
     Without meaning where it has the network."""

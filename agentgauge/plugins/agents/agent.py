@@ -19,11 +19,13 @@ from agentgauge.core.task import Task
 from agentgauge.core.types import Json
 from agentgauge.plugins.agents.answer import read_answer
 from agentgauge.plugins.agents.deliveries import FOLDER, plain_file, take_files
+from agentgauge.plugins.agents.preset_call import set_up
+from agentgauge.plugins.agents.printed import Printed, read_printed
 from agentgauge.plugins.agents.session import Session
 from agentgauge.plugins.agents.settings import AgentProgram
 from agentgauge.plugins.agents.task_file import write_task
 from agentgauge.plugins.agents.trajectory import FILE as TRAJECTORY
-from agentgauge.plugins.agents.trajectory import MOST, read_trajectory
+from agentgauge.plugins.agents.trajectory import MOST, merge_events, read_trajectory, step_events
 from agentgauge.run.endpoint_proxy import EndpointProxy
 from agentgauge.run.part import Part
 from agentgauge.run.programs.process import run_program
@@ -93,8 +95,10 @@ class ProgramAgent:
                     raise session.fault from None
                 raise
             await self._end(token, gateway)
-            reply, odd = read_answer(folder, result)
-            trajectory = self._trajectory(session, folder)
+            preset = self._program.preset
+            printed = read_printed(result.stdout, preset.reader, preset.prefix) if preset else None
+            reply, odd = read_answer(folder, result, printed)
+            trajectory = self._trajectory(session, folder, printed)
             await asyncio.to_thread(take_files, folder / FOLDER, case.folder / FOLDER)
         finally:
             await self._end(token, gateway)
@@ -137,20 +141,34 @@ class ProgramAgent:
                 self._port = await self._endpoint.start()
 
     async def _run(self, session: Session, folder: Path, token: str, gateway: ToolGateway | None) -> SandboxResult:
-        program, address = self._program.process, f"http://127.0.0.1:{self._port}"
+        program, address, preset = self._program.process, f"http://127.0.0.1:{self._port}", self._program.preset
         env = write_task(folder, session, address, gateway.url if gateway else None, token, program.seconds)
+        words = self._program.command.words
+        if preset:
+            last, env = set_up(preset, session.task, folder, env)
+            words += last
         process = program.with_more(env, (*session.task.files, session.case.folder))
         ports = [self._port, *([gateway.port] if gateway else [])]
-        return await run_program(self._program.command.words, folder, process, ports=ports, executor=self._threads)
+        return await run_program(words, folder, process, ports=ports, executor=self._threads)
 
-    def _trajectory(self, session: Session, folder: Path) -> str:
-        """Take the agent's own transcript where AgentGauge saw no request. Returns what is wrong with it, if it is."""
-        if session.requests or (content := plain_file(folder / TRAJECTORY, MOST)) is None:
+    def _trajectory(self, session: Session, folder: Path, printed: Printed | None) -> str:
+        """Take the agent's own transcript and usage where AgentGauge saw no request. Returns what is wrong with the
+        transcript, if it is."""
+        if session.requests:
             return ""
+        case, preset = session.case, self._program.preset
+        name = preset.name if preset else self._program.command.program
         try:
-            session.case.events += read_trajectory(content, self._program.command.program)
+            if printed:
+                session.usage, case.usage = printed.usage, case.usage + printed.usage
+                told = step_events(printed.steps, printed.model, name) if printed.steps else []
+            elif (content := plain_file(folder / TRAJECTORY, MOST)) is not None:
+                told = read_trajectory(content, name)
+            else:
+                return ""
         except ValueError as error:
-            return f"; its {TRAJECTORY} is not used: {error}"
+            return f"; {'the transcript that it printed' if printed else f'its {TRAJECTORY}'} is not used: {error}"
+        case.events[session.first_event :] = merge_events(case.events[session.first_event :], told)
         return ""
 
     def _log(self, case: Case, output: str) -> None:

@@ -11,6 +11,7 @@ from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.core.text import parse_json
 from agentgauge.model.wire import clean_all
 from agentgauge.plugins.agents.deliveries import plain_file
+from agentgauge.plugins.agents.printed import Printed
 from agentgauge.sandbox import SandboxResult
 
 ANSWER, TEXT = "answer.json", "answer.txt"
@@ -21,9 +22,10 @@ MOST_CALLS = 1000
 """Calls that an answer may state."""
 
 
-def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
+def read_answer(folder: Path, result: SandboxResult, printed: Printed | None = None) -> tuple[ChatReply, str]:
     """The answer, and its problem or an empty text. If the program failed, only the answer file counts, not its
-    output; of one that was ended from outside only JSON, because a text may be cut off."""
+    output; of one that was ended from outside only JSON, because a text may be cut off. ``printed``: the output as a
+    preset reads it."""
     if (content := plain_file(folder / ANSWER, MOST)) is not None:
         try:
             return _message(parse_json(content)), ""
@@ -31,7 +33,9 @@ def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
             return ChatReply(), f"its {ANSWER} is not an answer: {error}"
     if not result.ended_from_outside and (content := plain_file(folder / TEXT, MOST)) is not None:
         return ChatReply(text=_clean(content.decode("utf-8", "replace"))), ""
-    return ChatReply(text=_clean(result.stdout[:MOST]) if result.status == "ok" else ""), ""
+    text = result.stdout if printed is None else printed.text
+    problem = printed.problem if printed and result.status in ("ok", "error") else ""
+    return ChatReply(text=_clean(text[:MOST]) if result.status == "ok" else ""), problem
 
 
 def _clean(text: str) -> str:

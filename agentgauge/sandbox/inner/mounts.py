@@ -88,14 +88,18 @@ def build_root(
     for target in emptied:  # not earlier: places within them had to be made
         _restrict_mount(target, _RDONLY | _NOSUID | _NODEV, 0)
     if own_proc:
-        os.mkdir("/proc")
-        try:
-            linux.mount("proc", "/proc", "proc", _NOSUID | _NODEV | _RDONLY)
-        except OSError:  # in a container whose own /proc is not whole
-            pass
+        _show_own_proc()
     linux.umount(_OLD, _DETACH)
     os.rmdir(_OLD)
     linux.mount(None, "/", None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
+
+
+def _show_own_proc() -> None:
+    os.mkdir("/proc")
+    try:
+        linux.mount("proc", "/proc", "proc", _NOSUID | _NODEV | _RDONLY)
+    except OSError:  # in a container whose own /proc is not whole
+        return
 
 
 def open_own_proc() -> int | None:
