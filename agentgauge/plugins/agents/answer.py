@@ -35,6 +35,8 @@ def read_answer(folder: Path, result: SandboxResult, printed: Printed | None = N
         return ChatReply(text=_clean(content.decode("utf-8", "replace"))), ""
     text = result.stdout if printed is None else printed.text
     problem = printed.problem if printed and result.status in ("ok", "error") else ""
+    if printed and not printed.ended and result.status == "ok":
+        problem = problem or "it did not print what its preset expects; is it another version?"
     return ChatReply(text=_clean(text[:MOST]) if result.status == "ok" else ""), problem
 
 

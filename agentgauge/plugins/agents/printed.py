@@ -7,7 +7,6 @@ kinds that are not known, are passed over. The program itself prints them, so ev
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,9 +68,7 @@ def read_printed(output: str, reader: Reader, prefix: str) -> Printed:
     printed = Printed(prefix=prefix)
     for record in _records(output):
         reader(record, printed)
-    if not printed.ended and not printed.problem:
-        printed.problem = "it did not print the records that its preset expects; is it another version?"
-    printed.text = "" if printed.problem else printed.text or printed.last()
+    printed.text = "" if printed.problem or not printed.ended else printed.text or printed.last()
     if printed.steps and not printed.usage.requests:
         printed.usage += Usage(requests=len(printed.steps))
     return printed
@@ -251,9 +248,9 @@ def _objects(value: object) -> list[Record]:
 def _count(record: Record, name: str) -> int:
     """A count of tokens; 0 for what is none."""
     value = record.get(name)
-    return value if isinstance(value, int) and 0 <= value <= _LARGEST else 0
+    return value if type(value) is int and 0 <= value <= _LARGEST else 0
 
 
-def _amount(value: object) -> float:
+def _amount(value: Any) -> float:
     """US dollars; 0 for what is none."""
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= _LARGEST else 0.0
+    return float(value) if type(value) in (int, float) and 0 <= value <= _LARGEST else 0.0

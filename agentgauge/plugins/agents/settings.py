@@ -149,13 +149,13 @@ def _require(preset: Preset, process: ProgramSettings, table: AgentTable) -> Non
     """Raises UsageProblem where the program could not work."""
     if preset.key and not (process.connected and table.env):
         raise UsageProblem(
-            f"--agent={preset.name} asks its own provider: write network = true and the names of the variables with its key,"
-            f' such as env = ["{preset.key}"], into the table [agent] of agentgauge.toml'
+            f"--agent={preset.name} asks its own provider: write network = true and the names of the variables with its"
+            f' key, such as env = ["{preset.key}"], into the table [agent] of agentgauge.toml'
         )
     if process.confined and table.memory_mb < preset.memory_mb:
         raise UsageProblem(
-            f"--agent={preset.name} does not start with memory_mb = {table.memory_mb}; write memory_mb = {preset.memory_mb} or"
-            " more into the table [agent] of agentgauge.toml"
+            f"--agent={preset.name} does not start with memory_mb = {table.memory_mb}; write memory_mb ="
+            f" {preset.memory_mb} or more into the table [agent] of agentgauge.toml"
         )
 
 
