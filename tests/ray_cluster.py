@@ -52,7 +52,7 @@ def shared_cluster(folder: Path, run: int) -> Cluster:
 
 
 def _main(folder: Path, run: int) -> None:
-    from agentgauge.run.launch.cluster import connect, disconnect
+    from agentgauge.run.ray_cluster import connect, disconnect
 
     connect("local", cpus=CPUS)
     import ray

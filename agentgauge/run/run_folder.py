@@ -155,7 +155,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     how = f"dialect {settings.dialect} · scoring {settings.scoring}"
     if not settings.patient:
         how += f" · {settings.slots} concurrent request{'s' * (settings.slots != 1)}"
-    yield how if settings.delivered else f"model {settings.model.name}{at} · {how}"
+    yield how if not settings.asks else f"model {settings.model.name}{at} · {how}"
     yield from _unread(settings)
     yield from _role_lines(settings, plan)
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
@@ -328,7 +328,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
     return {
         "model": settings.tested,
         **settings.described,
-        **({"asked_model": settings.model.name} if settings.instead and not settings.delivered else {}),
+        **({"asked_model": settings.model.name} if settings.instead and settings.asks else {}),
         "model_fingerprint": settings.model.fingerprint,
         **fingerprinted_values(settings),
         "attempts": settings.attempts,

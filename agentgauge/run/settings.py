@@ -80,7 +80,7 @@ class Settings(RunOptions):
     hidden: Mapping[Path, str]  # what programs cannot read, and what it is
     facts: Mapping[type, Any]  # of plugins: their options, and what follows from them, each by its class
     instead: str  # the name of the program that is tested in the model's place, and may ask it; empty: the model itself
-    delivered: bool  # its answers are there already: neither the tested model nor a tool is asked
+    asks: bool  # whether the model is asked by what is tested: not by a program that has a model of its own
     stored: Mapping[str, Any]  # what plugins add to the settings that the run stores
     fingerprint: Mapping[str, Any]  # and to the fingerprints of its cases
     described: Mapping[str, Any]  # and to its description in summary.json
@@ -98,9 +98,9 @@ class Settings(RunOptions):
     @property
     def tested(self) -> str:
         """The name of what is tested: the model, or the program in its place with the model."""
-        if self.delivered:
-            return self.instead
-        return f"{self.instead} ({self.model.name})" if self.instead else self.model.name
+        if not self.instead:
+            return self.model.name
+        return f"{self.instead} ({self.model.name})" if self.asks else self.instead
 
 
 @dataclass
@@ -124,7 +124,8 @@ class Draft:
     patient: bool = False
     live: bool = True
     instead: str = ""
-    delivered: bool = False
+    delivered: bool = False  # the answers are there already: no tool is called
+    asks: bool = True
     stored: dict[str, Any] = field(default_factory=dict)
     fingerprint: dict[str, Any] = field(default_factory=dict)
     described: dict[str, Any] = field(default_factory=dict)
@@ -219,7 +220,7 @@ def read_settings(
         hidden=named,
         facts=facts,
         instead=draft.instead,
-        delivered=draft.delivered,
+        asks=draft.asks,
         stored=draft.stored,
         fingerprint=draft.fingerprint,
         described=draft.described,

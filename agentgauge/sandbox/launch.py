@@ -73,6 +73,9 @@ class Options(TypedDict, total=False):
     unix_sockets: bool
     """Default False; True: UNIX sockets between the program's own processes, where the sandbox gives it files and a
     network of its own. Such a program is always started anew."""
+    own_proc: bool
+    """Default False; True: a /proc of the program's own processes alone, where the sandbox gives it files and processes
+    of its own. Programs that were built with Bun do not start without it."""
     ports: Sequence[int]
     """TCP ports of this machine's 127.0.0.1 that the program reaches at the same address; it has no other network.
     Without meaning where it has the network."""
@@ -134,6 +137,7 @@ class Job:
             "network": network,
             "unix_sockets": unix_sockets,
             "ports": self._ports,
+            "own_proc": options.get("own_proc", False),
             "refuse": setup.refuse,
             "prepared": self._script is not None,
             "memory_bytes": limits.memory_bytes,

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.run.launch.cluster import connect
+from agentgauge.run.ray_cluster import connect
 from tests.ray_cluster import Cluster
 
 JOIN = """
 import sys
 from agentgauge.core.errors import UsageProblem
-from agentgauge.run.launch.cluster import connect, disconnect
+from agentgauge.run.ray_cluster import connect, disconnect
 try:
     connect(sys.argv[1])
 except UsageProblem as problem:
@@ -126,7 +126,7 @@ def test_a_head_without_authentication_is_warned_of(monkeypatch: pytest.MonkeyPa
     import grpc
 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setattr("agentgauge.run.launch.cluster._initialise", lambda address, cpus: None)
+    monkeypatch.setattr("agentgauge.run.ray_cluster._initialise", lambda address, cpus: None)
     head = grpc.server(futures.ThreadPoolExecutor(1))
     alive = grpc.unary_unary_rpc_method_handler(lambda request, context: b"")
     head.add_generic_rpc_handlers(

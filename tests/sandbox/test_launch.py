@@ -427,3 +427,30 @@ def test_how_a_process_ended_in_words(code: int, text: str) -> None:
 )
 def test_what_others_have_ended(status: str, returncode: int | None, expected: bool) -> None:
     assert ended_from_outside(status, returncode) is expected
+
+
+PROCESSES = """
+import os
+print(sorted(name for name in os.listdir("/proc") if name.isdigit()) if os.path.isdir("/proc") else None)
+for name in ("environ", "fd", "root", "mem"):
+    try:
+        path = "/proc/1/" + name
+        os.listdir(path) if name in ("fd", "root") else open(path, "rb").read(1)
+        print(name, "is open")
+    except OSError:
+        pass
+try:
+    open("/proc/self/mem", "wb")
+    print("can be written")
+except OSError:
+    pass
+"""
+
+
+@pytest.mark.parametrize(("own_proc", "shows"), [(False, "None"), (True, "['1', '2']")])
+def test_a_program_sees_its_own_processes_only_where_it_is_meant_to(own_proc: bool, shows: str, tmp_path: Path) -> None:
+    """Process 1 is the sandbox's, and tells nothing: neither its files nor its variables."""
+    if "mount_ns" not in sandbox.layers():
+        pytest.skip("the sandbox has no files of its own here")
+    seen = python(PROCESSES, tmp_path, own_proc=own_proc).stdout
+    assert seen.splitlines() == [shows]

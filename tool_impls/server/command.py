@@ -123,7 +123,7 @@ def _execution(ray: str | None) -> Iterator[Callable[[ExecutionRequest], Executi
     if ray is None:
         yield on_this_machine
         return
-    from agentgauge.run.launch.cluster import LOCAL, connect, disconnect
+    from agentgauge.run.ray_cluster import LOCAL, connect, disconnect
 
     connect(ray)
     try:

@@ -21,11 +21,13 @@ from agentgauge.plugins.agents.answer import read_answer
 from agentgauge.plugins.agents.deliveries import FOLDER, files_below, plain_file, take_files
 from agentgauge.plugins.agents.logs import AgentLogs
 from agentgauge.plugins.agents.placeholders import filled
+from agentgauge.plugins.agents.preset_call import set_up
+from agentgauge.plugins.agents.printed import Printed, printed_events, read_printed
 from agentgauge.plugins.agents.session import Session
 from agentgauge.plugins.agents.settings import AgentProgram
 from agentgauge.plugins.agents.task_file import write_task
 from agentgauge.plugins.agents.trajectory import FILE as TRAJECTORY
-from agentgauge.plugins.agents.trajectory import MOST, own_events
+from agentgauge.plugins.agents.trajectory import MOST, merge_events, own_events
 from agentgauge.plugins.agents.usage_file import USAGE, read_figures
 from agentgauge.run.endpoint_proxy import EndpointProxy
 from agentgauge.run.part import Part
@@ -96,8 +98,10 @@ class ProgramAgent:
                     raise session.fault from None
                 raise
             await self._end(token, gateway)
-            reply, odd = read_answer(folder, result)
-            note = self._own_account(session, folder)
+            preset = self._program.preset
+            printed = read_printed(result.stdout, preset.reader, preset.prefix) if preset else None
+            reply, odd = read_answer(folder, result, printed)
+            note = self._own_account(session, folder, printed)
             await asyncio.to_thread(take_files, files_below(folder / FOLDER), case.folder / FOLDER)
         finally:
             await self._end(token, gateway)
@@ -141,24 +145,35 @@ class ProgramAgent:
                 self._port = await self._endpoint.start()
 
     async def _run(self, session: Session, folder: Path, token: str, gateway: ToolGateway | None) -> SandboxResult:
-        program, address = self._program.process, f"http://127.0.0.1:{self._port}"
+        program, address, preset = self._program.process, f"http://127.0.0.1:{self._port}", self._program.preset
         env = write_task(folder, session, address, gateway.url if gateway else None, token, program.seconds)
         mcp = (gateway.url, token) if gateway else None
         words = filled(self._program.command.words, session.task, folder, mcp)
+        if preset:
+            last, env = set_up(preset, session.task, folder, env)
+            words += last
         process = program.with_more(env, (*session.task.files, session.case.folder))
         ports = [self._port, *([gateway.port] if gateway else [])]
         return await run_program(words, folder, process, ports=ports, executor=self._threads)
 
-    def _own_account(self, session: Session, folder: Path) -> str:
+    def _own_account(self, session: Session, folder: Path, printed: Printed | None) -> str:
         """Take the agent's own transcript and cost where AgentGauge saw no request. Returns what is wrong with them, or
         an empty text."""
         if session.requests:
             return ""
-        events, odd = own_events(plain_file(folder / TRAJECTORY, MOST), self._program.command.program)
-        figures, wrong = read_figures(folder, (USAGE,))
-        session.case.events += events
-        session.case.usage += figures.usage
-        session.usage += figures.usage
+        case, preset = session.case, self._program.preset
+        name = preset.name if preset else self._program.command.program
+        if printed:
+            usage, wrong = printed.usage, ""
+            told, odd = printed_events(printed, name)
+        else:
+            figures, wrong = read_figures(folder, (USAGE,))
+            usage = figures.usage
+            told, odd = own_events(plain_file(folder / TRAJECTORY, MOST), name)
+        session.usage += usage
+        case.usage += usage
+        if told:
+            case.events[session.first_event :] = merge_events(case.events[session.first_event :], told)
         return "; ".join(filter(None, (odd, wrong)))
 
     def _why(self, result: SandboxResult, odd: str) -> str:

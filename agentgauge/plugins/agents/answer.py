@@ -12,6 +12,7 @@ from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.core.text import parse_json
 from agentgauge.model.wire import clean_all
 from agentgauge.plugins.agents.deliveries import plain_file
+from agentgauge.plugins.agents.printed import Printed
 from agentgauge.sandbox import SandboxResult
 
 ANSWER, TEXT, FINAL = "answer.json", "answer.txt", "final.txt"
@@ -22,14 +23,19 @@ MOST_CALLS = 1000
 """Calls that an answer may state."""
 
 
-def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
+def read_answer(folder: Path, result: SandboxResult, printed: Printed | None = None) -> tuple[ChatReply, str]:
     """The answer, and its problem or an empty text. If the program failed, only the answer file counts, not its
-    output; of one that was ended from outside only JSON, because a text may be cut off."""
+    output; of one that was ended from outside only JSON, because a text may be cut off. ``printed``: the output as a
+    preset reads it."""
     if (content := plain_file(folder / ANSWER, MOST)) is not None:
         return _read(ANSWER, content)
     if not result.ended_from_outside and (content := plain_file(folder / TEXT, MOST)) is not None:
         return _read(TEXT, content)
-    return text_reply(result.stdout if result.status == "ok" else ""), ""
+    text = result.stdout if printed is None else printed.text
+    problem = printed.problem if printed and result.status in ("ok", "error") else ""
+    if printed and not printed.ended and result.status == "ok":
+        problem = problem or "it did not print what its preset expects; is it another version?"
+    return text_reply(text if result.status == "ok" else ""), problem
 
 
 def read_delivered(folder: Path) -> tuple[ChatReply, str]:

@@ -38,6 +38,7 @@ class Session:
     case: Case
     task: AgentTask
     most_requests: int
+    first_event: int = field(init=False)  # where the case's events of this call begin
     requests: int = 0  # to the model
     usage: Usage = field(default_factory=Usage)
     uses: list[ToolUse] = field(default_factory=list)
@@ -46,6 +47,9 @@ class Session:
     calls: int = 0  # of tools
     program: asyncio.Task[Any] | None = None  # that runs
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)  # calls of tools, as in every case
+
+    def __post_init__(self) -> None:
+        self.first_event = len(self.case.events)
 
     @property
     def model(self) -> str:

@@ -19,7 +19,9 @@ from agentgauge.core.announcement import announced_names, plugins, refused
 from agentgauge.core.config import AgentTable, Config
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import is_secret_name, redact, register
+from agentgauge.plugins.agents.installed import preset_name, read_preset
 from agentgauge.plugins.agents.placeholders import refuse_unknown
+from agentgauge.plugins.agents.presets import PRESETS, Preset
 from agentgauge.run.programs.command import Command, read_command
 from agentgauge.run.programs.process import ProgramSettings, refuse_shown, require_ports, require_sandbox
 
@@ -42,6 +44,7 @@ class AgentFacts:
     digest: str  # of everything about the agent that this machine can tell and that may change an answer
     confined: bool
     delivered: bool = False  # by --agent-outputs
+    asks: bool = True  # the model of the run; not where it asks its own provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class AgentProgram:
     command: Command
     process: ProgramSettings
     requests: int  # to the model, for each call of the agent
+    preset: Preset | None = None  # where the command begins with the name of a preset
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,12 @@ def configure(draft: Draft) -> None:
         differs = f"that run has {'outputs' if facts.delivered else 'agent'} {old!r}, this one {facts.digest!r}"
         raise UsageProblem(f"--resume {draft.run_dir}: {differs}; give the same, or start a new run")
     draft.instead, draft.delivered = facts.name, facts.delivered
+    if not (facts.asks or facts.delivered) and draft.given.model:
+        raise UsageProblem(
+            f"--model and --agent={facts.name} cannot be used together: it asks its own provider; name the model as"
+            f' that program does, such as --agent="{facts.name} --model NAME"'
+        )
+    draft.asks = facts.asks
     draft.stored["agent"] = asdict(facts)
     draft.fingerprint["agent"] = facts.digest
     draft.described |= {"agent": facts.digest, "agent_name": facts.name}
@@ -106,10 +116,17 @@ def check(run: Run) -> None:
             f"{option_of(facts)}: {', '.join(refused)} cannot be run with an agent program; select tasks that can:"
             f" {', '.join(able)}"
         )
-    if program := settings.facts.get(AgentProgram):
-        refuse_shown(program.process, settings.hidden, readable="[agent] readable", command="--agent")
     if given := settings.facts.get(GivenOutputs):
         _check_outputs(run.plan, given.outputs)
+    if (program := settings.facts.get(AgentProgram)) is None:
+        return
+    with_tools = next((task.name for task in selected if task.tools), None)
+    if program.preset and with_tools and find_spec("mcp") is None:
+        raise UsageProblem(
+            f"--agent: that program gets the tools of {with_tools} by the Model Context Protocol only; pip install"
+            " 'agentgauge[mcp]'"
+        )
+    refuse_shown(program.process, settings.hidden, readable="[agent] readable", command="--agent")
 
 
 def _check_outputs(plan: Collection[CaseId], outputs: Outputs) -> None:
@@ -140,22 +157,47 @@ def read_agent(
         return before, None
     table = config.agent
     function = _function(text)
-    command, package = _calling(*function) if function else (read_command(text, "--agent", _EXAMPLE), ())
+    name = "" if function else preset_name(text)
+    more: tuple[Path, ...] = ()
+    if function:
+        command, more = _calling(*function)
+    elif name:
+        command, more = read_preset(text, name)
+    else:
+        command = read_command(text, "--agent", _EXAMPLE)
     refuse_unknown(command.words)
     process = ProgramSettings(
         seconds=table.seconds,
         memory_mb=table.memory_mb,
-        readable=(*command.readable, *command.environment, *package, *_existing(table, config)),
+        readable=(*command.readable, *command.environment, *more, *_existing(table, config)),
         env=_variables(table),
         network=table.network,
     )
     process = _as_possible(process, allow_unsafe=option.allow_unsafe_code)
+    preset = PRESETS.get(name)
+    if preset:
+        _require(preset, process, table)
     limits = [process.seconds, process.memory_mb, table.requests, process.connected]
-    parts = [command.digest, [str(path) for path in process.readable], sorted(table.env), limits]
+    shown = [str(path) for path in process.readable]
+    parts = [command.digest, shown, sorted(table.env), limits, *([preset.digest] if preset else [])]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-    name = text if function else _name_of(command)
-    facts = AgentFacts(redact(text), name, digest, process.confined)
-    return facts, AgentProgram(command, process, table.requests)
+    called = text if function else name or _name_of(command)
+    facts = AgentFacts(redact(text), called, digest, process.confined, asks=not (preset and preset.key))
+    return facts, AgentProgram(command, process, table.requests, preset)
+
+
+def _require(preset: Preset, process: ProgramSettings, table: AgentTable) -> None:
+    """Raises UsageProblem where the program could not work."""
+    if preset.key and not (process.connected and table.env):
+        raise UsageProblem(
+            f"--agent={preset.name} asks its own provider: write network = true and the names of the variables with its"
+            f' key, such as env = ["{preset.key}"], into the table [agent] of agentgauge.toml'
+        )
+    if process.confined and table.memory_mb < preset.memory_mb:
+        raise UsageProblem(
+            f"--agent={preset.name} does not start with memory_mb = {table.memory_mb}; write memory_mb ="
+            f" {preset.memory_mb} or more into the table [agent] of agentgauge.toml"
+        )
 
 
 def read_outputs(text: str) -> tuple[AgentFacts, GivenOutputs]:
@@ -173,7 +215,7 @@ def read_outputs(text: str) -> tuple[AgentFacts, GivenOutputs]:
         raise UsageProblem(
             f"--agent-outputs: {error.filename} cannot be read ({error.strerror}); correct its rights"
         ) from None
-    return AgentFacts(str(path), outputs.name, digest, confined=True, delivered=True), GivenOutputs(outputs)
+    return AgentFacts(str(path), outputs.name, digest, confined=True, delivered=True, asks=False), GivenOutputs(outputs)
 
 
 def earlier_facts(earlier: Mapping[str, Any]) -> AgentFacts | None:
@@ -186,6 +228,7 @@ def earlier_facts(earlier: Mapping[str, Any]) -> AgentFacts | None:
         kept.get("digest", ""),
         kept.get("confined", True),
         kept.get("delivered", False),
+        kept.get("asks", True),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -43,11 +43,14 @@ def read_trajectory(content: bytes, name: str) -> list[Event]:
     version = data.get("schema_version") if isinstance(data, Mapping) else None
     if not isinstance(version, str) or not version.startswith("ATIF-v1"):
         raise ValueError("its schema_version is not ATIF-v1")
-    steps = data.get("steps")
+    agent = data.get("agent")
+    return step_events(data.get("steps"), agent.get("model_name") if isinstance(agent, Mapping) else None, name)
+
+
+def step_events(steps: object, model: object, name: str) -> list[Event]:
+    """Steps, clean, as events. ``model``: its name for steps without one. Raises ValueError as ``read_trajectory``."""
     if not isinstance(steps, list) or not 0 < len(steps) <= MOST_STEPS:
         raise ValueError(f"steps must be a list of 1 to {MOST_STEPS}")
-    agent = data.get("agent")
-    model = agent.get("model_name") if isinstance(agent, Mapping) else None
     events: list[Event] = []
     messages: list[dict[str, Any]] = []  # since the last reply
     known = 0
@@ -79,6 +82,18 @@ def read_trajectory(content: bytes, name: str) -> list[Event]:
     if not events:
         raise ValueError("no step is the agent's")
     return events
+
+
+def merge_events(seen: Sequence[Event], told: Iterable[Event]) -> list[Event]:
+    """The events that an agent tells of, each call of a tool that AgentGauge has seen itself as that event. ``seen``:
+    calls of tools; those that the agent does not tell of come last."""
+    waiting, merged = list(seen), []
+    for event in told:
+        known = next((one for one in waiting if event.kind == "tool" and one.name == event.name), None)
+        if known:
+            waiting.remove(known)
+        merged.append(known or event)
+    return merged + waiting
 
 
 def _calls(step: Mapping[str, Any], number: int) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -11,10 +11,10 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.tools import united, without_devices
-from agentgauge.run.launch.cluster import check_room, connect, disconnect, head
 from agentgauge.run.launch.remote_cases import RemoteCases
 from agentgauge.run.launch.shard_spec import ShardSpecs
 from agentgauge.run.launch.tool_server import LaunchedTools
+from agentgauge.run.ray_cluster import check_room, connect, disconnect, head
 from agentgauge.run.runner import Runner
 from agentgauge.run.settings import Settings
 

@@ -141,6 +141,7 @@ async def run_program(
         env=variables(settings),
         readable=[*programs, *settings.readable],
         network=settings.network,
+        own_proc=True,
         ports=ports,
         executor=executor,
     )

@@ -107,7 +107,8 @@ def run_members(
     todo = launches(parent, group, config, together, again=again)
     for each in beside:
         each.check([launch.spec for launch in todo])
-    width = min(group.side_by_side or len(group.members), on_ray.workers if on_ray else len(todo) or 1)
+    most = min(group.side_by_side or len(group.members), max(1, len(todo)))
+    width = min(most, on_ray.workers) if on_ray else most
     try:
         with FolderLock(parent):
             if stored:

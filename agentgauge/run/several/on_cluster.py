@@ -17,7 +17,7 @@ def on_cluster(options: LaunchOptions, runs: Sequence[Launch], width: int) -> It
     """The process of each run becomes the driver of its shards. A cluster that is started on this machine is theirs
     together, and ends here. ``width``: runs side by side, no more than workers. Raises UsageProblem if the cluster
     cannot be used."""
-    from agentgauge.run.launch.cluster import LOCAL, connect, disconnect, head
+    from agentgauge.run.ray_cluster import LOCAL, connect, disconnect, head
 
     if options.tools and len(runs) > 1:
         raise UsageProblem(

@@ -161,10 +161,12 @@ def run_as_first(
         if spec["prepared"]:
             mounts.leave_host_proc()
         else:
-            mounts.build_root(spec["mounts"], spec["folder"], devices)
+            mounts.build_root(spec["mounts"], spec["folder"], devices, own_proc=spec["own_proc"])
         report.send("layer", "mount_ns")
     connections.hand_over(proc)
     shown = [target for source, target in spec["mounts"] if source]
+    if mount_ns and spec["own_proc"]:
+        shown.append("/proc")
     readable, listed = (shown, []) if mount_ns else (spec["readable"], spec["listed"])
     stdin = None if connections.program else connections.take_stdin()
     # Without a PID namespace, and as root without a user id of its own, nothing else bounds or gathers processes.

@@ -45,14 +45,20 @@ def make_private() -> None:
 
 
 def build_root(
-    read_only: Sequence[tuple[str, str]], folder: str, devices: Iterable[str], *, many: bool = False
+    read_only: Sequence[tuple[str, str]],
+    folder: str,
+    devices: Iterable[str],
+    *,
+    many: bool = False,
+    own_proc: bool = False,
 ) -> None:
     """Exchange the root directory for a new one. Call in a mount namespace of its own, made private.
 
     ``read_only`` holds pairs of a place on the host and the place where it appears, in the order of mounting; where the
     first is empty, so is what appears. ``folder`` and ``SHARED``, which ``Folder`` has mounted, appear where they are.
     ``many``: the root serves many programs, one after the other: these two are new places, to mount over, and the
-    host's /proc stays until ``open_own_proc`` is called for each.
+    host's /proc stays until ``open_own_proc`` is called for each. ``own_proc``: there is a /proc that shows this PID
+    namespace only, unless the kernel refuses it.
     """
     os.umask(0o022)
     base = next(path for path in _BASES if os.path.isdir(path))
@@ -81,9 +87,19 @@ def build_root(
             _bind(SHARED, SHARED, _NOSUID | _NODEV)
     for target in emptied:  # not earlier: places within them had to be made
         _restrict_mount(target, _RDONLY | _NOSUID | _NODEV, 0)
+    if own_proc:
+        _show_own_proc()
     linux.umount(_OLD, _DETACH)
     os.rmdir(_OLD)
     linux.mount(None, "/", None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
+
+
+def _show_own_proc() -> None:
+    os.mkdir("/proc")
+    try:
+        linux.mount("proc", "/proc", "proc", _NOSUID | _NODEV | _RDONLY)
+    except OSError:  # in a container whose own /proc is not whole
+        return
 
 
 def open_own_proc() -> int | None:
