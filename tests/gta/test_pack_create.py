@@ -169,7 +169,6 @@ def test_results_that_are_refused_are_named(
         ({"seven": TASKS["7"]}, "must be its number"),
         ({"7": {"dialogs": []}}, "must begin with the request"),
         ({"7": {"dialogs": [{"content": 1}]}}, "must begin with the request"),
-        ({"7": {**TASKS["7"], "files": [{"path": 3}]}}, "must be a string"),
     ],
 )
 def test_task_sets_that_are_refused(tasks: Any, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
