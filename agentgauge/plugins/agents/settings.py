@@ -18,6 +18,7 @@ from agentgauge.core.announcement import announced_names, plugins, refused
 from agentgauge.core.config import AgentTable, Config
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import is_secret_name, redact, register
+from agentgauge.core.task_options import SAME
 from agentgauge.plugins.agents.installed import preset_name, read_preset
 from agentgauge.plugins.agents.presets import PRESETS, Preset
 from agentgauge.run.programs.command import Command, read_command
@@ -39,6 +40,7 @@ class AgentFacts:
     name: str
     digest: str  # of everything about the agent that this machine can tell and that may change an answer
     confined: bool
+    asks: bool = True  # whether it asks the model of --model
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,6 @@ class AgentProgram:
     process: ProgramSettings
     requests: int  # to the model, for each call of the agent
     preset: Preset | None = None  # where the command begins with the name of a preset
-
-    @property
-    def asks(self) -> bool:
-        """Whether it asks the model of --model."""
-        return self.preset is None or not self.preset.key
 
 
 def configure(draft: Draft) -> None:
@@ -69,13 +66,12 @@ def configure(draft: Draft) -> None:
         differs = f"that run has agent {old!r}, this one {facts.digest!r}"
         raise UsageProblem(f"--resume {draft.run_dir}: {differs}; give the same, or start a new run")
     draft.instead = facts.name
-    if program and not program.asks:
-        if draft.given.model:
-            raise UsageProblem(
-                f"--model and --agent={facts.name} cannot be used together: it asks its own provider; name the model as"
-                f' that program does, such as --agent="{facts.name} --model NAME"'
-            )
-        draft.asks = False
+    draft.asks = facts.asks
+    if draft.given.model and not facts.asks:
+        raise UsageProblem(
+            f"--model and --agent={facts.name} cannot be used together: it asks its own provider; name the model as"
+            f' that program does, such as --agent="{facts.name} --model NAME"'
+        )
     draft.stored["agent"] = asdict(facts)
     draft.fingerprint["agent"] = facts.digest
     draft.described |= {"agent": facts.digest, "agent_name": facts.name}
@@ -85,7 +81,8 @@ def configure(draft: Draft) -> None:
 
 
 def check(run: Run, program: AgentProgram) -> None:
-    """Raises UsageProblem for tasks that an agent cannot solve, and for readable paths that show the gold."""
+    """Raises UsageProblem for tasks that an agent cannot solve, for a role of a model that is not asked, where the
+    program could not reach the tools, and for readable paths that show the gold."""
     settings = run.settings
     selected = [settings.tasks[name] for name in sorted({task for task, _, _ in run.plan})]
     if refused := [task.name for task in selected if task.agents is None]:
@@ -93,6 +90,11 @@ def check(run: Run, program: AgentProgram) -> None:
         raise UsageProblem(
             f"--agent: {', '.join(refused)} cannot be run with an agent program; select tasks that can:"
             f" {', '.join(able)}"
+        )
+    roles = [option.name for task in selected for option in task.options if option.model]
+    if not settings.asks and (same := next((name for name in roles if settings.options[name] == SAME), None)):
+        raise UsageProblem(
+            f"{same} {SAME}: this agent asks its own provider, so no model is tested; name another model"
         )
     with_tools = next((task.name for task in selected if task.tools), None)
     if program.preset and with_tools and find_spec("mcp") is None:
@@ -141,7 +143,7 @@ def read_agent(
     parts = [command.digest, shown, sorted(table.env), limits, *([preset.digest] if preset else [])]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     called = text if function else name or _name_of(command)
-    facts = AgentFacts(redact(text), called, digest, process.confined)
+    facts = AgentFacts(redact(text), called, digest, process.confined, asks=not (preset and preset.key))
     return facts, AgentProgram(command, process, table.requests, preset)
 
 
@@ -163,7 +165,13 @@ def earlier_facts(earlier: Mapping[str, Any]) -> AgentFacts | None:
     """Those of the run that this run continues."""
     if not isinstance(kept := earlier.get("agent"), Mapping):
         return None
-    return AgentFacts(kept.get("text", ""), kept.get("name", ""), kept.get("digest", ""), kept.get("confined", True))
+    return AgentFacts(
+        kept.get("text", ""),
+        kept.get("name", ""),
+        kept.get("digest", ""),
+        kept.get("confined", True),
+        kept.get("asks", True),
+    )
 
 
 def _as_possible(process: ProgramSettings, *, allow_unsafe: bool) -> ProgramSettings:

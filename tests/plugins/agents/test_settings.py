@@ -54,7 +54,7 @@ def test_a_run_that_goes_on_has_the_agent_of_before(tmp_path: Path) -> None:
 
 
 def run_hiding(folder: Path) -> Any:
-    return SimpleNamespace(plan=[], settings=SimpleNamespace(tasks={}, hidden={folder: "a data set"}))
+    return SimpleNamespace(plan=[], settings=SimpleNamespace(tasks={}, hidden={folder: "a data set"}, asks=True))
 
 
 @pytest.mark.parametrize("readable", ["gold", "gold/inside", "."])
