@@ -155,7 +155,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     how = f"dialect {settings.dialect} · scoring {settings.scoring}"
     if not settings.patient:
         how += f" · {settings.slots} concurrent request{'s' * (settings.slots != 1)}"
-    yield how if not settings.asks else f"model {settings.model.name}{at} · {how}"
+    yield f"model {settings.model.name}{at} · {how}" if settings.asks else how
     yield from _unread(settings)
     yield from _role_lines(settings, plan)
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))

@@ -161,6 +161,7 @@ class AgentPart(_Open, total=False):
     text: str
     digest: str
     confined: Flag
+    asks: Flag
 
 
 class ToolPart(_Open, total=False):

@@ -139,9 +139,8 @@ def test_what_is_refused_before_the_run(options: tuple[str, ...], says: str, tmp
 def test_there_is_no_tested_model_to_judge(tmp_path: Path) -> None:
     deliver(tmp_path / "mine", "2")
     few = ("-k", "test_workflow and 2", "--judge-model=same", "--run-dir=run")
-    run_gta("--agent-outputs=mine", *few, cwd=tmp_path, status=1)
-    errors = [record["error"] for record in records(tmp_path / "run") if record["sample"] == "2"]
-    assert len(errors) == 1 and "there is no tested model, which this request is for" in errors[0]
+    result = run_gta("--agent-outputs=mine", *few, cwd=tmp_path, status=4)
+    assert "--judge-model same: this agent has answered already, so no model is tested" in result.output
 
 
 def test_steps_of_a_gold_query_have_no_outputs(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """The command lines of well-known agent programs: how each gets a task, tools and a model, and what it prints.
 
 Read from the documentation and the source of these versions: Claude Code 2.1, Codex 0.171, Gemini CLI 0.61, opencode
-1.18, goose 1.30. In every text here, ``{NAME}`` stands for an environment variable that the program gets, ``{prompt}``
-for the task, and ``{endpoint}`` for the address of AgentGauge's endpoint.
+1.18; of goose, from the documentation. In every text here, ``{NAME}`` stands for an environment variable that the
+program gets, ``{prompt}`` for the task, and ``{endpoint}`` for the address of AgentGauge's endpoint.
 """
 
 from __future__ import annotations

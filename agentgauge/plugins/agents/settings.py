@@ -19,6 +19,7 @@ from agentgauge.core.announcement import announced_names, plugins, refused
 from agentgauge.core.config import AgentTable, Config
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import is_secret_name, redact, register
+from agentgauge.core.task_options import SAME
 from agentgauge.plugins.agents.installed import preset_name, read_preset
 from agentgauge.plugins.agents.placeholders import refuse_unknown
 from agentgauge.plugins.agents.presets import PRESETS, Preset
@@ -85,13 +86,12 @@ def configure(draft: Draft) -> None:
     if draft.given.resume and (old := before and before.digest) != facts.digest:
         differs = f"that run has {'outputs' if facts.delivered else 'agent'} {old!r}, this one {facts.digest!r}"
         raise UsageProblem(f"--resume {draft.run_dir}: {differs}; give the same, or start a new run")
-    draft.instead, draft.delivered = facts.name, facts.delivered
-    if not (facts.asks or facts.delivered) and draft.given.model:
+    draft.instead, draft.asks, draft.delivered = facts.name, facts.asks, facts.delivered
+    if draft.given.model and not (facts.asks or facts.delivered):
         raise UsageProblem(
             f"--model and --agent={facts.name} cannot be used together: it asks its own provider; name the model as"
             f' that program does, such as --agent="{facts.name} --model NAME"'
         )
-    draft.asks = facts.asks
     draft.stored["agent"] = asdict(facts)
     draft.fingerprint["agent"] = facts.digest
     draft.described |= {"agent": facts.digest, "agent_name": facts.name}
@@ -105,8 +105,9 @@ def option_of(facts: AgentFacts) -> str:
 
 
 def check(run: Run) -> None:
-    """Raises UsageProblem for tasks that an agent cannot solve, for readable paths that show the gold, for several
-    attempts at what has been delivered once, and where nothing was delivered for any case."""
+    """Raises UsageProblem for tasks that an agent cannot solve, for a role of a model that is not asked, where the
+    program could not reach the tools, for readable paths that show the gold, for several attempts at what has been
+    delivered once, and where nothing was delivered for any case."""
     settings = run.settings
     facts = settings.of(AgentFacts)
     selected = [settings.tasks[name] for name in sorted({task for task, _, _ in run.plan})]
@@ -116,6 +117,10 @@ def check(run: Run) -> None:
             f"{option_of(facts)}: {', '.join(refused)} cannot be run with an agent program; select tasks that can:"
             f" {', '.join(able)}"
         )
+    roles = [option.name for task in selected for option in task.options if option.model]
+    if not settings.asks and (same := next((name for name in roles if settings.options[name] == SAME), None)):
+        why = "has answered already" if facts.delivered else "asks its own provider"
+        raise UsageProblem(f"{same} {SAME}: this agent {why}, so no model is tested; name another model")
     if given := settings.facts.get(GivenOutputs):
         _check_outputs(run.plan, given.outputs)
     if (program := settings.facts.get(AgentProgram)) is None:

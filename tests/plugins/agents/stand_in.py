@@ -213,4 +213,5 @@ def tool_call() -> tuple[str, Any] | None:
 
 
 if __name__ == "__main__":
-    globals()[Path(sys.argv[0]).name]()
+    programs = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode, "goose": goose}
+    programs[Path(sys.argv[0]).name]()

@@ -52,6 +52,12 @@ def outcome(code: str, folder: Path, **more: object) -> str:
         "attempt(lambda: Path('RUN', 'records.jsonl').read_text())",  # other samples
         "attempt(lambda: Path('/etc/shadow').read_text())",
         "attempt(lambda: Path('/proc/1/environ').read_text())",
+        "attempt(lambda: os.listdir('/proc/1/root'))",
+        "attempt(lambda: os.listdir('/proc/1/fd'))",
+        "attempt(lambda: Path('/proc/1/mem').open('rb'))",
+        "attempt(lambda: Path('/proc/self/root/etc/shadow').read_text())",
+        "attempt(lambda: Path('/proc/sys/kernel/core_pattern').write_text('|x'))",
+        "attempt(lambda: Path('/proc/sysrq-trigger').write_text('h'))",
         "attempt(lambda: Path('RUN', 'mine.txt').write_text('x'))",
         "attempt(lambda: Path('/tmp/of-the-agent').write_text('x'))",
         "attempt(lambda: Path(sys.argv[0]).write_text('x'))",  # itself, for the next sample
@@ -72,6 +78,11 @@ def test_what_is_out_of_reach(code: str, tmp_path: Path, service: int, monkeypat
     code = code.replace("GOLD", str(gold)).replace("RUN", str(run)).replace("PORT", str(service))
     said = outcome(code, tmp_path)
     assert said.startswith("refused: ") and not Path("/tmp/of-the-agent").exists()
+
+
+def test_it_sees_its_own_processes_alone(tmp_path: Path) -> None:
+    seen = json.loads(outcome("json.dumps([int(name) for name in os.listdir('/proc') if name.isdigit()])", tmp_path))
+    assert 1 <= len(seen) <= 4 and os.getpid() not in seen
 
 
 def test_no_secret_of_this_process_is_in_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

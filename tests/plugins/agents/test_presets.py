@@ -87,6 +87,8 @@ def test_each_solves_a_query_and_a_workflow(name: str, tmp_path: Path) -> None:
     assert f"agent {name} in the model's place" in result.output
     about = summary(tmp_path / "run")["run"]
     assert about["model"] == (name if name in OWN else f"{name} ({about['asked_model']})")
+    scored = run_gta("--rescore=run", *few[:-1], "--run-dir=again", cwd=tmp_path, env=env)
+    assert summary(tmp_path / "again")["run"]["model"] == about["model"], scored.output
     found = {record["task"]: record for record in records(tmp_path / "run")}
     assert found["gta_atomic.e2e"]["status"] == "passed", found["gta_atomic.e2e"]
     for record in found.values():
@@ -180,11 +182,21 @@ def test_a_table_with_which_a_program_cannot_work(name: str, settings: Any, says
     assert says in str(problem.value)
 
 
-def test_a_model_that_would_not_be_asked_is_refused(tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--model=oracle", "--model and --agent=claude cannot be used together: it asks its own provider"),
+        ("--judge-model=same", "--judge-model same: this agent asks its own provider, so no model is tested"),
+    ],
+)
+def test_a_model_that_would_not_be_asked_is_refused(option: str, says: str, tmp_path: Path) -> None:
     env = {"PATH": f"{install('claude', tmp_path)}:{os.environ['PATH']}", "KEY": "k"}
     (tmp_path / "agentgauge.toml").write_text('[agent]\nnetwork = true\nenv = ["KEY"]\n')
-    result = run_gta("--agent=claude", "--model=oracle", "--rootdir=.", "--limit=1", cwd=tmp_path, env=env, status=4)
-    assert "--model and --agent=claude cannot be used together: it asks its own provider" in result.output
+    result = run_gta(
+        "--agent=claude", option, "--rootdir=.", "--limit=1", "-k", "e2e or workflow", cwd=tmp_path, env=env, status=4
+    )
+    assert says in result.output
 
 
 RESULT = {"type": "result", "is_error": False, "result": "3"}

@@ -55,7 +55,9 @@ def test_a_run_that_goes_on_has_the_agent_of_before(tmp_path: Path) -> None:
 
 def run_hiding(folder: Path, facts: AgentFacts | None, program: AgentProgram) -> Any:
     found = {AgentFacts: facts, AgentProgram: program}
-    settings = SimpleNamespace(tasks={}, hidden={folder: "a data set"}, rescore=None, facts=found, of=found.get)
+    settings = SimpleNamespace(
+        tasks={}, hidden={folder: "a data set"}, rescore=None, facts=found, of=found.get, asks=True
+    )
     return SimpleNamespace(plan=[], settings=settings)
 
 
@@ -220,7 +222,7 @@ def test_the_first_agent_is_the_example() -> None:
 
 
 def test_the_table_has_every_setting_with_its_default() -> None:
-    (found,) = (tomllib.loads(block) for block in blocks(PAGE, "toml") if block.startswith("[agent]"))
+    found = tomllib.loads(next(block for block in blocks(PAGE, "toml") if block.startswith("[agent]\nreadable")))
     defaults = {field.name: field.default for field in fields(AgentTable)}
     assert found["agent"].keys() == defaults.keys()
     numbers = {name: value for name, value in defaults.items() if isinstance(value, int | float)}
