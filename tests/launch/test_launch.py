@@ -79,15 +79,14 @@ def test_a_launch_leaves_the_folder_of_a_plain_run(launcher, endpoint):
     assert told["far"]["configs"] == told["near"]["configs"]
 
 
-@pytest.mark.parametrize("local", [False, True], ids=["joined", "local"])
-def test_three_models_share_a_cluster_and_each_leaves_the_folder_of_a_plain_run(launcher, endpoint, local):
+def test_three_models_share_a_cluster_and_each_leaves_the_folder_of_a_plain_run(launcher, endpoint):
     names = ("m", "oracle", "baseline")
     (launcher.project.path / "agentgauge.toml").write_text(f'[models.m]\nmodel = "m"\nurl = "{endpoint.url}"\n')
-    words = ("--data=toy", "--run-dir=far", *(f"--model={name}" for name in names))
-    result = ended(launcher.start(*words, workers=3, address="local" if local else ""), seconds=300)
+    words = ("--data=toy", "--limit=3", "--run-dir=far", *(f"--model={name}" for name in names))
+    result = ended(launcher.start(*words, workers=3, address="local"), seconds=300)
     assert result.status == 0, result.output
     for name in names:
-        launcher.project.run(f"--model={name}", f"--run-dir=near/{name}")
+        launcher.project.run(f"--model={name}", "--limit=3", f"--run-dir=near/{name}")
         near, far = (launcher.folder(place) / name for place in ("near", "far"))
         assert without_times(summary(far)) == without_times(summary(near)), name
         assert "cases run on Ray" in launcher.printed(name)
