@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge.core.agents import AgentTask
-from agentgauge.core.chat import Message
 from agentgauge.core.errors import Fault, UsageProblem
+from agentgauge.plugins.agents.answer import ANSWER
 from agentgauge.plugins.agents.deliveries import FOLDER
+from agentgauge.plugins.agents.prompt import SERVER, prompt_text
 
 PROMPT, PROMPT_FILE, FILES, MCP_CONFIG = KNOWN = ("prompt", "prompt_file", "files", "mcp_config")
 _FILE_OF = {PROMPT_FILE: "prompt.txt", MCP_CONFIG: "mcp.json"}
@@ -34,7 +35,9 @@ def filled(words: Sequence[str], task: AgentTask, folder: Path, mcp: tuple[str, 
     used = {name for word in words for name in _KNOWN.findall(word)}
     values = {FILES: str(folder / FOLDER)} | {name: str(folder / file) for name, file in _FILE_OF.items()}
     if used & {PROMPT, PROMPT_FILE}:
-        values[PROMPT] = prompt_of(task)
+        server = SERVER if MCP_CONFIG in used else ""
+        answer = str(folder / ANSWER)
+        values[PROMPT] = prompt_text(task, server=server, folder=values[FILES], answer=answer)
     if PROMPT_FILE in used:
         Path(values[PROMPT_FILE]).write_text(values[PROMPT], encoding="utf-8", errors="replace")
     if MCP_CONFIG in used:
@@ -46,25 +49,10 @@ def filled(words: Sequence[str], task: AgentTask, folder: Path, mcp: tuple[str, 
     return made
 
 
-def prompt_of(task: AgentTask) -> str:
-    """The conversation as one text, and how to deliver. Functions, which the answer of some tasks has to call, are not
-    in it."""
-    where = f"Save every file that you produce in the folder {FOLDER}/. Your last message is the final answer."
-    return "\n\n".join([*_said(task.messages), where]).replace("\0", "")
-
-
-def _said(messages: Sequence[Message]) -> Iterator[str]:
-    for message in messages:
-        content = message.get("content")
-        parts = content if isinstance(content, list) else [{"text": content}]
-        text = "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str))
-        yield text if message["role"] in ("system", "user") else f"{message['role']}: {text}"
-
-
 def _mcp_config(mcp: tuple[str, str] | None) -> str:
     """In the form that most clients read."""
     servers = {}
     if mcp:
         url, token = mcp
-        servers["agentgauge"] = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
+        servers[SERVER] = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
     return json.dumps({"mcpServers": servers})

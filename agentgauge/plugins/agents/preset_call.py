@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agentgauge.core.agents import AgentTask
-from agentgauge.plugins.agents.presets import SERVER, Preset, filled
-from agentgauge.plugins.agents.prompt import prompt_text
+from agentgauge.plugins.agents.presets import Preset, filled
+from agentgauge.plugins.agents.prompt import SERVER, prompt_text
 
 PROMPT = "prompt.md"
 LONGEST = 100_000
@@ -22,7 +22,6 @@ def set_up(
     command, and all variables. ``env``: those that every agent gets."""
     has_server = "AGENTGAUGE_MCP_URL" in env
     text = prompt_text(task, server=SERVER, folder=env["AGENTGAUGE_FILES"], answer=env["AGENTGAUGE_ANSWER"])
-    text = text.replace("\0", "")  # no word of a command holds one
     if len(text.encode("utf-8", "replace")) > LONGEST:
         (folder / PROMPT).write_text(text, encoding="utf-8", errors="replace")
         text = f"Your task is in the file {PROMPT} of this folder. Read the whole file, and do what it says."

@@ -21,9 +21,7 @@ from agentgauge.plugins.agents.printed import (
     read_goose,
     read_opencode,
 )
-
-SERVER = "agentgauge"
-"""The name under which a program knows the server of the benchmark's tools."""
+from agentgauge.plugins.agents.prompt import SERVER
 
 _BEARER = {"Authorization": "Bearer {AGENTGAUGE_MCP_TOKEN}"}
 _SLOWEST = 600  # seconds of a call of a tool; some are models

@@ -8,8 +8,11 @@ from typing import Any
 
 from agentgauge.core.agents import AgentTask
 
-_TOOLS = """The tools for this task are those of the MCP server {server}: {names}. Use these tools where the task \
-needs one. Files that the task asks you for go into the folder {folder}. Your last message is taken as the answer."""
+SERVER = "agentgauge"
+"""The name under which a program knows the server of the benchmark's tools."""
+
+_TOOLS = "The tools for this task are those of the MCP server {server}: {names}. Use them where the task needs one. "
+_ENDING = "Files that the task asks you for go into the folder {folder}. Your last message is taken as the answer."
 
 _FUNCTIONS = """Decide what the assistant does next in this conversation: answer the user, or call functions. The \
 functions below cannot be called here, so do not look for them among your own tools, and solve nothing in another way.
@@ -23,17 +26,19 @@ To answer the user instead, write no file: your last message is taken as the ans
 
 
 def prompt_text(task: AgentTask, *, server: str, folder: str, answer: str) -> str:
-    """``server``: the name of the server of the task's tools. ``folder``: for files that the agent delivers.
-    ``answer``: the file that states calls of functions."""
+    """``server``: the name of the server of the task's tools; empty where the program is not told of it. ``folder``:
+    for files that the agent delivers. ``answer``: the file that states calls of functions."""
     parts = []
     if task.tools:
-        parts.append(_TOOLS.format(server=server, names=", ".join(task.tools), folder=folder))
+        tools = _TOOLS.format(server=server, names=", ".join(task.tools)) if server else ""
+        parts.append(tools + _ENDING.format(folder=folder))
     if task.functions:
         functions = json.dumps([dict(function) for function in task.functions], ensure_ascii=False)
         parts.append(_FUNCTIONS.format(answer=answer, functions=functions))
     if not parts and len(task.messages) == 1:
-        return _content(task.messages[0])
-    return "\n\n".join((*parts, *(f"# {str(one['role']).capitalize()}\n\n{_content(one)}" for one in task.messages)))
+        return _content(task.messages[0]).replace("\0", "")
+    said = (f"# {str(one['role']).capitalize()}\n\n{_content(one)}" for one in task.messages)
+    return "\n\n".join((*parts, *said)).replace("\0", "")  # no word of a command holds one
 
 
 def _content(message: Mapping[str, Any]) -> str:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentgauge.core.agents import AgentTask
 from agentgauge.core.errors import Fault, UsageProblem
-from agentgauge.plugins.agents.placeholders import filled, prompt_of, refuse_unknown
+from agentgauge.plugins.agents.placeholders import filled, refuse_unknown
+from agentgauge.plugins.agents.prompt import prompt_text
 
 from .agents import TASK, program, solve_with
 
-ENDING = "Save every file that you produce in the folder files/. Your last message is the final answer."
+ENDING = "Files that the task asks you for go into the folder files. Your last message is taken as the answer."
 
 
 def test_they_are_filled_once_and_no_shell_is_there(tmp_path: Path) -> None:
     task = AgentTask([{"role": "user", "content": "say {files}; rm -rf /"}])
     words = ["true", "--p={prompt}", "{files}", "$HOME", '{"a": 1}']
     assert filled(words, task, tmp_path, None)[1:] == [
-        f"--p=say {{files}}; rm -rf /\n\n{ENDING}",
+        "--p=say {files}; rm -rf /",
         str(tmp_path / "files"),
         "$HOME",
         '{"a": 1}',
@@ -32,7 +34,7 @@ def test_they_are_filled_once_and_no_shell_is_there(tmp_path: Path) -> None:
 def test_files_are_written_where_they_are_named(tmp_path: Path) -> None:
     words = filled(["{prompt_file}", "{mcp_config}"], TASK, tmp_path, ("http://127.0.0.1:1/mcp", "token"))
     assert words == [str(tmp_path / "prompt.txt"), str(tmp_path / "mcp.json")]
-    assert (tmp_path / "prompt.txt").read_text() == f"hello\n\n{ENDING}"
+    assert (tmp_path / "prompt.txt").read_text() == "hello"
     server = json.loads((tmp_path / "mcp.json").read_text())["mcpServers"]["agentgauge"]
     assert server == {
         "type": "http",
@@ -43,14 +45,19 @@ def test_files_are_written_where_they_are_named(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "mcp.json").read_text()) == {"mcpServers": {}}
 
 
-def test_a_prompt_is_the_whole_conversation() -> None:
+def test_a_prompt_is_the_whole_conversation_and_says_how_to_deliver() -> None:
     said = [
         {"role": "system", "content": "Files: a.csv"},
         {"role": "user", "content": [{"type": "text", "text": "Add\0 up."}]},
         {"role": "assistant", "content": "12"},
         {"role": "user", "content": "And now?"},
     ]
-    assert prompt_of(AgentTask(said)) == f"Files: a.csv\n\nAdd up.\n\nassistant: 12\n\nAnd now?\n\n{ENDING}"
+    tools: dict[str, Any] = {"OCR": None}
+    told = prompt_text(AgentTask(said, tools=tools), server="", folder="files", answer="answer.json")
+    talk = "# System\n\nFiles: a.csv\n\n# User\n\nAdd up.\n\n# Assistant\n\n12\n\n# User\n\nAnd now?"
+    assert told == f"{ENDING}\n\n{talk}"
+    served = prompt_text(AgentTask(said, tools=tools), server="tools", folder="files", answer="answer.json")
+    assert served.startswith("The tools for this task are those of the MCP server tools: OCR. ")
 
 
 def test_a_request_may_be_too_long_for_a_word(tmp_path: Path) -> None:
