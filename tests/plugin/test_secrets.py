@@ -28,7 +28,6 @@ from agentgauge.core.redaction import register
 from agentgauge.run.services import Service
 from tests.conftest import PLUGINS
 from tests.fetch.site import Site
-from tests.gta.pack_data import write_tasks
 from tests.model.fault_server import Act, FaultServer, Seen, answer, body, data, tool_call
 from tests.plugin.project import ROOT, Project, python, records, run_gta
 from tool_impls.server.client import ToolServerBox
@@ -404,38 +403,26 @@ from pathlib import Path
 key = os.environ["MY_KEY"]
 basic = base64.b64encode(f"me:{key}".encode()).decode()
 Path("files", "report.md").write_text(f"made with {key}, {basic}")
-Path("settings.json").write_text('{"key": "%s"}' % key.replace("/", "\\\\/"))
-Path("cache").mkdir()
-Path("cache", "log.txt").write_text(f"Authorization: Basic {basic}")
-Path("run.sh").write_text(f"curl -H {key!r}")
-Path("run.sh").chmod(0o755)
-os.link("run.sh", "same.sh")
+Path("files", "settings.json").write_text('{"key": "%s"}' % key.replace("/", "\\\\/"))
+steps = '[{"source": "agent", "message": "%s"}]' % key
+Path("trajectory.json").write_text('{"schema_version": "ATIF-v1.6", "steps": %s}' % steps)
 print(f"{key} {basic}")
 print(f"error {basic}", file=sys.stderr)
-sys.exit(int(sys.argv[1] == "8"))
 """
 
 
-@pytest.mark.parametrize("confined", [(), ("--no-sandbox",)], ids=["sandbox", "none"])
+@pytest.mark.uses("agents")
+@pytest.mark.parametrize("confined", [(), ("--allow-unsafe-code",)], ids=["sandbox", "none"])
 def test_nothing_that_an_agent_leaves_holds_the_key_that_it_was_given(
     tmp_path: Path, confined: tuple[str, ...]
 ) -> None:
-    (tmp_path / "given").mkdir()
-    (tmp_path / "given/agent.py").write_text(AGENT)
-    data, out = write_tasks(tmp_path / "given/data"), tmp_path / "out"
-    command = f"{sys.executable} {tmp_path / 'given/agent.py'} {{task_id}}"
-    said = []
-    for expected, *words in (
-        (1, "run", "--command", command, "--out", out, "--env", "MY_KEY", *confined),  # the agent fails in task 8
-        (0, "check", out / "pack.json"),
-        (1, "score", "--in-pack", out / "pack.json", "--judge-model", "rules", "--judge-cache", "none"),
-    ):
-        found_status, output = agentgauge("pack", *words, "--data", data, cwd=tmp_path, MY_KEY=KEY_IN_RUN)
-        assert found_status == expected, output
-        said.append(output)
-    assert found(tmp_path, *said) == []
-    assert (out / "7/files/report.md").read_text().startswith("made with [key], ")
-    assert (out / "7/work/run.sh").stat().st_mode & 0o777 == 0o755
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "agentgauge.toml").write_text('[agent]\nenv = ["MY_KEY"]\n')
+    words = (f"--agent={sys.executable} agent.py", "-k", "test_workflow and 2", "--limit=1", "--run-dir=run")
+    result = run_gta("--rootdir=.", *words, *confined, cwd=tmp_path, env={"MY_KEY": KEY_IN_RUN})
+    assert found(tmp_path, result.output) == []
+    (report,) = (tmp_path / "run").rglob("report.md")
+    assert report.read_text().startswith("made with [key], ")
 
 
 @pytest.mark.parametrize(
@@ -453,7 +440,7 @@ def test_nothing_that_an_agent_leaves_holds_the_key_that_it_was_given(
         ["report", KEY_IN_RUN, "--table", "md"],
         ["compare", KEY_IN_RUN, KEY_IN_RUN],
         ["merge", "out", KEY_IN_RUN, KEY_IN_RUN],
-        ["pack", "run", "--command", f"agent {KEY_IN_RUN}", "--out", "x"],
+        ["pack", "create", "--result-dir", KEY_IN_RUN],
         ["pack", "score", "--in-pack", KEY_IN_RUN, "--judge-url", f"http://{MIRROR}@h"],
         ["data", "check", "wild", "--data", KEY_IN_RUN],
         ["generate", "--model-url", f"http://{MIRROR}@h"],

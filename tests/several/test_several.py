@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.registry import Registry
-from agentgauge.run.launch_settings import LAUNCH
 from tests.model.fault_server import FaultServer, answer, status
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import PYTEST, Project, interrupt, python, records, run_gta, summary, without_times
@@ -126,11 +125,6 @@ def test_what_several_models_cannot_have_is_refused_in_a_sentence(project, words
     result = project.run(*words)
     assert result.status == 4 and said in result.output
     assert not (project.path / "runs").exists()
-
-
-def test_a_launch_on_a_cluster_runs_one_model(project):
-    result = project.run("--model=oracle", "--model=baseline", env={LAUNCH: "{}"})
-    assert result.status == 4 and "agentgauge launch runs one model; start it once for each" in result.output
 
 
 def test_a_folder_that_holds_runs_is_not_written_again(project):
