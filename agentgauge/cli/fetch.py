@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as a shell has it."""
 
 
-def main(argv: Sequence[str], tasks: Registry) -> int:
+def main(argv: Sequence[str], load_tasks: Callable[[], Registry]) -> int:
     """Returns the exit status: 0 if all data is complete, 1 if a verification found problems, 4 if the user must
     act."""
     options = parser().parse_args(argv)
@@ -34,7 +34,7 @@ def main(argv: Sequence[str], tasks: Registry) -> int:
             names, order = list(dict.fromkeys(order.only)), replace(order, only=())
         else:
             print("\n".join(weights.listing(base)))
-    worst, known = 0, weights.everything()
+    worst, known, tasks = 0, weights.everything(), load_tasks()
     for data_set in [find_data_set(name, known) for name in names]:
         try:
             worst = max(worst, 0 if fetch(tasks, data_set, order, report) else 1)

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,7 @@ from agentgauge.core.registry import Registry
 from agentgauge.run.launch_settings import LaunchOptions
 
 
-def main(argv: Sequence[str], tasks: Registry) -> int:
+def main(argv: Sequence[str], load_tasks: Callable[[], Registry]) -> int:
     before, words = _split(argv)
     options = _parser().parse_args(before)
     words = [*options.arguments, *words]
@@ -26,7 +26,7 @@ def main(argv: Sequence[str], tasks: Registry) -> int:
         processes, words = _without_processes(words)
         launch, words = replace(launch, processes=processes), ["-n0", *words]
     if options.matrix:
-        return _run_matrix(options.matrix, words, tasks, launch, is_tried=options.dry_run)
+        return _run_matrix(options.matrix, words, load_tasks(), launch, is_tried=options.dry_run)
     if options.dry_run:
         raise UsageProblem("--dry-run goes with --matrix only; give both, or neither")
     sys.stdout.flush()

@@ -9,9 +9,10 @@ import os
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, TextIO, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from agentgauge.core.announcement import announced_names, import_file, own_version, plugins, refused
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
 class Command(NamedTuple):
     """A command of ours: its function, and its help."""
 
-    function: str  # MODULE:NAME of ``(argv, tasks)``, or of ``(argv)``; returns the exit status
+    function: str  # MODULE:NAME; see ``Brought``
     help: str
-    knows_tasks: bool = True
 
 
 COMMANDS = {
@@ -48,17 +48,16 @@ COMMANDS = {
     "data": Command(
         "agentgauge.cli.data:main", "list the official data and the weights on this machine; check a data set"
     ),
-    "serve-tools": Command(
-        "tool_impls.server.command:main", "serve the real tools over AgentLego's protocol", knows_tasks=False
-    ),
+    "serve-tools": Command("tool_impls.server.command:main", "serve the real tools over AgentLego's protocol"),
     "serve-model": Command("agentgauge.cli.serve_model:main", "serve a model in the OpenAI format"),
     "new": Command("agentgauge.cli.new:main", "write a package for a benchmark of your own"),
     "cite": Command("agentgauge.cli.results:cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
 }
 
 Brought = Mapping[str, Callable[..., int]]
-"""The commands of plugins, such as those of benchmarks: name → ``main(argv)`` or ``main(argv, tasks)``, which returns
-the exit status, and whose docstring begins with the help."""
+"""The commands of plugins, such as those of benchmarks: name → ``main(argv)``, ``main(argv, tasks)``, or ``main(argv,
+load_tasks)``, which loads them where it needs them. It returns the exit status, and its docstring begins with the help.
+"""
 
 TASKS = "--tasks"
 
@@ -141,9 +140,11 @@ def _run(arguments: Sequence[str]) -> int:
         modules = [_imported(file) for file in files]
         os.environ.update(home_variables())
         run = pkgutil.resolve_name(command.function) if command else brought[name]
-        knows_tasks = command.knows_tasks if command else "tasks" in inspect.signature(run).parameters
-        known = (_tasks(modules),) if knows_tasks else ()
-        return int(run(arguments[1:], *known) or 0)
+        wanted = inspect.signature(run).parameters
+        known: dict[str, Any] = {"tasks": _tasks(modules)} if "tasks" in wanted else {}
+        if "load_tasks" in wanted:
+            known["load_tasks"] = partial(_tasks, modules)
+        return int(run(arguments[1:], **known) or 0)
     except AgentGaugeError as problem:
         show(f"agentgauge: {problem}", file=sys.stderr)
         return 4

@@ -206,4 +206,4 @@ REFUSED = {
 def test_arguments_that_make_no_sense_are_refused(name):
     words, why = REFUSED[name]
     with pytest.raises(UsageProblem, match=why):
-        agentgauge.cli.launch.main(words, Registry())
+        agentgauge.cli.launch.main(words, Registry)

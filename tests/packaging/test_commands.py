@@ -56,7 +56,9 @@ def test_a_command_that_asks_for_no_tasks_gets_none(capsys):
     assert capsys.readouterr().out == "2 invited\n"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["serve-tools", "--help"], ["pack", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], *([name, "--help"] for name in ("launch", "fetch", "serve-tools", "pack"))]
+)
 def test_what_needs_no_task_loads_none(words, monkeypatch, capsys):
     def fails():
         raise AssertionError

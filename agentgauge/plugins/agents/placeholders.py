@@ -21,8 +21,10 @@ _BRACED = re.compile(r"\{([a-z_]+)\}")
 
 
 def refuse_unknown(words: Sequence[str]) -> None:
-    """Raises UsageProblem for a placeholder that means nothing, in words that name no file."""
-    named = (name for word in words if not Path(word).is_file() for name in _BRACED.findall(word))
+    """Raises UsageProblem for a placeholder that means nothing. A word that names a file may have braces, and so may
+    one with blanks, which is code: ``my-agent | awk '{print}'``."""
+    plain = (word for word in words if not re.search(r"\s", word) and not Path(word).is_file())
+    named = (name for word in plain for name in _BRACED.findall(word))
     if (unknown := next((name for name in named if name not in KNOWN), None)) is not None:
         known = ", ".join(f"{{{name}}}" for name in KNOWN)
         raise UsageProblem(f"--agent: {{{unknown}}} is not a placeholder; known are {known}")

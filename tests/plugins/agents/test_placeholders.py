@@ -69,7 +69,7 @@ def test_a_request_may_be_too_long_for_a_word(tmp_path: Path) -> None:
 
 def test_one_that_means_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "{odd}.py").write_text("")
-    refuse_unknown(["true", "{prompt}", str(tmp_path / "{odd}.py")])
+    refuse_unknown(["true", "{prompt}", str(tmp_path / "{odd}.py"), "my-agent | awk '{print}'"])
     with pytest.raises(UsageProblem, match=r"\{promt\} is not a placeholder; known are \{prompt\}, \{prompt_file\}"):
         refuse_unknown(["true", "{promt}"])
 
