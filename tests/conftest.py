@@ -89,6 +89,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for name, marked in (("slow", SLOW), ("heavy", HEAVY)):
                 if not places.isdisjoint(marked):
                     item.add_marker(name)
+            if path.parts[0] == "plugins" and path.parts[1] in PLUGINS:
+                item.add_marker(pytest.mark.uses(path.parts[1]))
             if lacking := {name for mark in item.iter_markers("uses") for name in mark.args} - PLUGINS:
                 item.add_marker(pytest.mark.skip(f"the plugin {min(lacking)} is deleted"))
 

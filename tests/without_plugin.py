@@ -1,6 +1,11 @@
-"""Deletes each plugin of AgentGauge in turn, with its tests, and runs the others: ``python -m tests.without_plugin
-[NAME ...] [-- ARGUMENTS OF PYTEST]``. The tests of a plugin are those in ``tests/plugins/NAME`` and those that are
-marked with ``uses("NAME")``."""
+"""Deletes plugins of AgentGauge, with their tests, in a copy of the project, and runs the others.
+
+- ``python -m tests.without_plugin NAME ...``: one after the other, with all other light tests each time.
+- ``python -m tests.without_plugin``: all plugins at once, with all tests that need none; then each plugin, with the
+  tests that need another one. So it shows the same of every plugin, in a fraction of the time.
+- ``-- ARGUMENTS`` stand for pytest's own.
+
+The tests of a plugin are those in ``tests/plugins/NAME`` and those that are marked with ``uses("NAME")``."""
 
 from __future__ import annotations
 
@@ -9,16 +14,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge.core.features import features
 
 GONE = "AGENTGAUGE_TESTS_GONE"
-"""Environment variable: the folder of the plugin that was deleted, which pages may name."""
+"""Environment variable: the folders of the plugins that were deleted, which pages may name."""
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {plugin.name: Path(*plugin.value.split(".")[:-1]) for plugin in features()}
-USUAL = ("tests", "-q", "-n", "2", "-m", "not heavy and not long")
+LIGHT = "not heavy and not long"
+USUAL = ("tests", "-q", "-n", "2", "-m", LIGHT)
+OF_PLUGINS = ("tests", "-q", "-n", "2", "-m", f"uses and {LIGHT}")
 
 
 def copied(place: Path) -> None:
@@ -32,27 +40,31 @@ def copied(place: Path) -> None:
     subprocess.run(["git", "add", "-A"], cwd=place, check=True)
 
 
-def without(name: str, arguments: list[str]) -> int:
+def without(names: Sequence[str], arguments: Sequence[str]) -> int:
+    """pytest's exit status."""
     with tempfile.TemporaryDirectory(prefix="without-") as folder:
         place = Path(folder) / "project"
         place.mkdir()
         copied(place)
-        mine = FOLDERS[name] if (place / FOLDERS[name]).exists() else Path("reports") / FOLDERS[name]
-        shutil.rmtree(place / mine)
-        shutil.rmtree(place / "tests" / "plugins" / name, ignore_errors=True)
+        gone = [path if (place / path).exists() else Path("reports") / path for path in map(FOLDERS.__getitem__, names)]
+        for name, path in zip(names, gone, strict=True):
+            shutil.rmtree(place / path)
+            shutil.rmtree(place / "tests" / "plugins" / name, ignore_errors=True)
         paths = os.pathsep.join([str(place), str(place / "reports")])
-        command = [sys.executable, "-m", "pytest", *(arguments or USUAL)]
-        env = {**os.environ, "PYTHONPATH": paths, GONE: str(mine)}
-        return subprocess.run(command, cwd=place, env=env, check=False).returncode
+        env = {**os.environ, "PYTHONPATH": paths, GONE: os.pathsep.join(map(str, gone))}
+        return subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=place, env=env, check=False).returncode
 
 
 def main(words: list[str]) -> int:
     at = words.index("--") if "--" in words else len(words)
     names, arguments = words[:at], words[at + 1 :]
+    tried = [([name], arguments or USUAL) for name in names]
+    if not names:
+        tried = [([*FOLDERS], arguments or USUAL), *(([name], arguments or OF_PLUGINS) for name in FOLDERS)]
     ends = {}
-    for name in names or FOLDERS:
-        print(f"without {name}:", flush=True)
-        ends[name] = without(name, arguments)
+    for gone, options in tried:
+        print(f"without {', '.join(gone)}:", flush=True)
+        ends[", ".join(gone)] = without(gone, options)
     for name, status in ends.items():
         print(f"without {name}: {'green' if status == 0 else f'pytest ended with {status}'}")
     return max(ends.values())

@@ -14,7 +14,7 @@ from pathlib import Path
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.registry import Registry
-from agentgauge.run.launch_settings import LaunchOptions
+from agentgauge.run.launch_settings import Handed, LaunchOptions
 
 
 def main(argv: Sequence[str], load_tasks: Callable[[], Registry]) -> int:
@@ -30,7 +30,7 @@ def main(argv: Sequence[str], load_tasks: Callable[[], Registry]) -> int:
     if options.dry_run:
         raise UsageProblem("--dry-run goes with --matrix only; give both, or neither")
     sys.stdout.flush()
-    variables = launch.variables() if launch else {}
+    variables = Handed(launch=launch).variables() if launch else {}
     return os.execve(sys.executable, [sys.executable, "-m", "pytest", *words], {**os.environ, **variables})
 
 

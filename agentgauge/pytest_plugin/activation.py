@@ -237,7 +237,7 @@ def _worker_info(sent: dict[str, Any]) -> Place:
         count=sent["workercount"],
         dist=sent["agentgauge_dist"],
         first=frozenset(sent["agentgauge_first"]),
-        is_replacement=int(sent["workerid"].removeprefix("gw")) >= sent["workercount"],
+        left=sent["agentgauge_queue"],
     )
 
 

@@ -187,7 +187,8 @@ class Collection:
             positions = queues(nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.slots)
             each = [[items[position] for position in queue] for queue in positions]
         users = [one for one, queue in enumerate(each) if one == me or any(map(case_of, queue))]
-        return each[me], users
+        left = self.worker.left
+        return each[me] if left is None else [items[position] for position in left], users
 
     def _names_of(self, task: Task) -> list[CaseName]:
         """The names of a task's cases; only of those that the earlier run planned, where no id changes by that."""

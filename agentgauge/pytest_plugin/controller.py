@@ -95,6 +95,7 @@ class Controller:
         node.workerinput["agentgauge_selection"] = self.config.stash.get(SELECTION, {})
         node.workerinput["agentgauge_first"] = self._first
         node.workerinput["agentgauge_number"] = self._numbers[worker]
+        node.workerinput["agentgauge_queue"] = self._scheduling.reserve(worker) if self._scheduling else None
         node.workerinput["agentgauge_dist"] = self.config.getoption("dist")  # xdist keeps it from its workers
 
     @pytest.hookimpl(optionalhook=True)
@@ -110,6 +111,8 @@ class Controller:
             raise pytest.UsageError(refused)
         self.run.notes += getattr(node, "workeroutput", {}).get(NOTES, [])
         worker = node.gateway.id
+        if self._scheduling:
+            self._scheduling.release(worker)
         self._deaths += bool(error)
         if error and worker in self._numbers:
             self._free_numbers.append(self._numbers[worker])
@@ -128,7 +131,9 @@ class Controller:
 
         others = config.pluginmanager.subset_hook_caller("pytest_xdist_make_scheduler", [self])
         self._scheduling = Scheduling(
-            ShardScheduling(config, log, self._groups, self.settings.slots, lambda: self._suspects.names),
+            ShardScheduling(
+                config, log, self._groups, self.settings.slots, lambda: self._suspects.names, self._numbers
+            ),
             has_cases=lambda: bool(self.run.benchmark_cases),
             xdists_own=partial(others, config=config, log=log),
         )

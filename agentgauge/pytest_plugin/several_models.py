@@ -16,7 +16,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.option import destination, prefixed
 from agentgauge.core.options import OPTIONS, TOGETHER
 from agentgauge.pytest_plugin.options import registry_of
-from agentgauge.run.launch_settings import LaunchOptions
+from agentgauge.run.launch_settings import Handed
 from agentgauge.run.several.command_line import CommandLine, read_command_line, with_options
 from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken, totals
 from agentgauge.store.folder import new_folder
@@ -60,7 +60,7 @@ def run_several_models(config: pytest.Config) -> int | None:
     again = stored is None and any(word.startswith(judging) for word in line.words)
     together = {option.name: ours[option.name] for option in TOGETHER if ours[option.name]}
     more: dict[str, Any] = {"tasks": registry_of(config), "stored": stored, "together": together}
-    return run_members(parent, group, REPORTS, root=root, again=again, on_ray=LaunchOptions.take(), **more)
+    return run_members(parent, group, REPORTS, root=root, again=again, on_ray=Handed.given().launch, **more)
 
 
 def _resumed(parent: Path, line: CommandLine) -> RunGroup:

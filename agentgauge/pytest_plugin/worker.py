@@ -161,7 +161,6 @@ class Worker:
         self._started = time.time()
         self._problem = ""  # why no case can be started: the run folder cannot be written
         self._problem_reported = False
-        self._queue_is_known = not worker.is_replacement
         self._suspects: set[str] = set()  # tests that run alone: while there are some, no case is started ahead
         self._coming: dict[Group, dict[CaseId, Planned]] = {}  # cases that have not been started ahead
         self._given: dict[Group, Given] = {}  # what their tests give to ``solve``
@@ -224,17 +223,9 @@ class Worker:
         return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> Generator[None, object, object]:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         if case_of(item):
             self._start_cases(item.session)
-        if self._cases and not self._queue_is_known:
-            from agentgauge.pytest_plugin.xdist import queued_items
-
-            queued, self._queue_is_known = queued_items(item.session)
-            taken = [item] if nextitem is None else [item, nextitem]  # xdist has taken them out of its queue
-            self._submit([*taken, *queued])
         done = yield
         if item.nodeid in self._suspects:
             self._suspects.discard(item.nodeid)
@@ -305,8 +296,7 @@ class Worker:
         if self._suspects:
             cases = ((item, case_of(item)) for item in session.items)
             self._runner.suspects = {case.id for item, case in cases if case and item.nodeid in self._suspects}
-        if not self.worker.is_replacement:
-            self._submit(queue)
+        self._submit(queue)
 
     def _hooks_by_case(self, session: pytest.Session) -> Callable[[CaseId], Hooks | None]:
         """Which hooks a case has: a conftest.py sees only the tests below its folder. Tests that lie elsewhere, of
@@ -331,7 +321,7 @@ class Worker:
         for item in items:
             if (case := item.stash.get(PLANNED, None)) and case.id not in self._runner.finished:
                 self._coming.setdefault(group_of_case(item), {})[case.id] = case
-        if self._queue_is_known and items:
+        if items:
             self._suspects &= {item.nodeid for item in items}
         self._release()
 

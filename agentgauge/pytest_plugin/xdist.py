@@ -1,8 +1,9 @@
 """Assigns cases to xdist workers so that each knows its whole queue from the start.
 
-A worker computes its own shard from its number (``queues``), which makes look-ahead possible without messages
-between controller and worker. Nothing is stolen afterwards: an idle worker gives up its slots instead
-(``agentgauge.run.coordination.slots``), so no request is paid twice.
+A worker computes its own queue from its number (``queues``), which makes look-ahead possible without messages between
+controller and worker. The replacement of a dead worker is told, when it starts, what dead workers have left. Nothing is
+stolen afterwards: an idle worker gives up its slots instead (``agentgauge.run.coordination.slots``), so no request is
+paid twice.
 """
 
 from __future__ import annotations
@@ -35,13 +36,16 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
         groups: Callable[[], Mapping[int, str]],
         slots: int,
         suspects: Callable[[], Collection[str]],
+        numbers: Mapping[str, int],
     ) -> None:
         """``groups``: for ``queues``, once the workers have collected. ``suspects``: tests, one of which has killed
-        a worker; a replacement runs them first."""
+        a worker; a replacement runs them first. ``numbers``: of the workers, by their ids."""
         super().__init__(config, log)
         self.groups = groups
         self.slots = slots
         self.suspects = suspects
+        self.numbers = numbers
+        self._reserved: dict[str, list[int]] = {}  # replacement → its part of ``pending``
 
     @property
     def tests_finished(self) -> bool:
@@ -71,12 +75,26 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
         for node in self.nodes:
             node.shutdown()  # no more will come: each ends when its queue is done
 
+    def reserve(self, worker: str) -> list[int] | None:
+        """The queue of a replacement that is about to start: all cases of dead workers that no other one gets. None
+        before cases are assigned: then it computes the queue of its number, as the dead one would have."""
+        if self.collection is None:
+            return None
+        names, suspects = self.collection, self.suspects()
+        others = {place for queue in self._reserved.values() for place in queue}
+        left = [place for place in self.pending if place not in others]
+        self._reserved[worker] = sorted(left, key=lambda place: (names[place] not in suspects, place))
+        return self._reserved[worker]
+
+    def release(self, worker: str) -> None:
+        """A worker has died, perhaps before it got its queue."""
+        self._reserved.pop(worker, None)
+
     def _assign(self, collection: Sequence[str]) -> None:
         mode = self.config.getoption("dist")
-        shards = dict(enumerate(queues(collection, self.numnodes, mode, self.groups(), self.slots)))
-        own = {node: shards.pop(int(node.gateway.id.removeprefix("gw")), None) for node in self.nodes}
-        for node, shard in own.items():  # one that replaced a worker before collection takes the shard that is left
-            self.node2pending[node] = shard if shard is not None else shards.popitem()[1]
+        shards = queues(collection, self.numnodes, mode, self.groups(), self.slots)
+        for node in self.nodes:
+            self.node2pending[node] = shards[self.numbers[node.gateway.id]]
         # thousands of numbers take a while, and each worker knows its own already
         for part in (slice(FIRST), slice(FIRST, None)):
             for node, shard in self.node2pending.items():
@@ -84,13 +102,13 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
                     node.send_runtest_some(shard[part])
 
     def check_schedule(self, node: WorkerController, duration: float = 0) -> None:
-        """Give a replacement all cases that wait for one."""
+        """Give a replacement its queue."""
         if not self.node2pending[node] and not node.shutting_down and node in self.node2collection:
-            if self.pending:
-                names, suspects = self.node2collection[node], self.suspects()
-                order = sorted(self.pending, key=lambda place: (names[place] not in suspects, place))
-                self.node2pending[node], self.pending = order, []
-                node.send_runtest_some(order)
+            if queue := self._reserved.pop(node.gateway.id, []):
+                taken = set(queue)
+                self.node2pending[node] = queue
+                self.pending = [place for place in self.pending if place not in taken]
+                node.send_runtest_some(queue)
             node.shutdown()
 
     def remove_node(self, node: WorkerController) -> str | None:
@@ -125,6 +143,15 @@ class Scheduling:
         """Whether there are benchmark cases, so that a test can be put back into the queue."""
         return isinstance(self._chosen, ShardScheduling)
 
+    def reserve(self, worker: str) -> list[int] | None:
+        """See ``ShardScheduling``. None where xdist's own scheduler assigns."""
+        return self._chosen.reserve(worker) if isinstance(self._chosen, ShardScheduling) else None
+
+    def release(self, worker: str) -> None:
+        """See ``ShardScheduling``."""
+        if isinstance(self._chosen, ShardScheduling):
+            self._chosen.release(worker)
+
     def schedule(self) -> None:
         sharding = self._chosen
         if isinstance(sharding, ShardScheduling) and sharding.collection is None and not self._has_cases():
@@ -134,21 +161,3 @@ class Scheduling:
             for node, collection in sharding.node2collection.items():
                 self._chosen.add_node_collection(node, collection)
         self._chosen.schedule()
-
-
-# -- The queue of a replacement worker, which holds what a dead worker has left.
-#
-# This uses internals of another package: xdist offers a worker no public view of its queue. If
-# the queue has another form than expected, the worker runs its cases one by one.
-
-
-def queued_items(session: pytest.Session) -> tuple[Sequence[pytest.Item], bool]:
-    """The items in the queue, and whether these are all that will come."""
-    for plugin in session.config.pluginmanager.get_plugins():
-        queue: Any = getattr(plugin, "torun", None)
-        if type(plugin).__name__ == "WorkerInteractor" and hasattr(queue, "lock"):
-            with queue.lock() as entries:
-                numbers = [entry for entry in entries if isinstance(entry, int)]
-                is_complete = len(numbers) < len(entries)  # the last entry is xdist's mark for the end
-            return [session.items[number] for number in numbers], is_complete
-    return [], False

@@ -1,5 +1,5 @@
-"""Settings that a launch passes to its processes in the environment: to the driver the launch options, to each shard
-its assignment, and to each of several runs side by side what the runs share."""
+"""What a launcher hands over to the run that it starts, in one environment variable: to a driver the options of the
+launch, to a shard its assignment, and to one of several runs side by side what the runs share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,8 @@ from agentgauge.core.processes import end_with
 from agentgauge.model.spec import ModelSpec
 from agentgauge.store.jsonl import CaseId
 
-LAUNCH = "AGENTGAUGE_LAUNCH"
-"""Environment variable of the driver: ``LaunchOptions`` as JSON."""
-ASSIGNMENT = "AGENTGAUGE_ASSIGNMENT"
-"""Environment variable of the pytest processes of a shard: the file with its ``Assignment`` as JSON."""
-SHARED = "AGENTGAUGE_SHARED"
-"""Environment variable of each of several runs side by side: ``Shared`` as JSON."""
+HANDED = "AGENTGAUGE_HANDED"
+"""Environment variable of a run that a launcher has started: ``Handed`` as JSON."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +29,6 @@ class LaunchOptions:
     processes: int = 0  # xdist workers of each shard; 0: its one pytest process runs its cases
     tools: bool = False  # one tool server for all shards, whose tools run on the cluster
     sharing: int = 1  # runs side by side that ask the same model, and share its rates
-
-    @classmethod
-    def take(cls) -> LaunchOptions | None:
-        """The options from the environment, which are removed there, so that a pytest that a test starts is not a
-        launch. None in a run without a launch."""
-        text = os.environ.pop(LAUNCH, None)
-        return cls(**json.loads(text)) if text else None
-
-    def variables(self) -> dict[str, str]:
-        return {LAUNCH: json.dumps(asdict(self))}
 
     def part(self, total: int, number: int) -> int:
         """Of the shard that is the ``number``-th of those that run, from 0."""
@@ -58,23 +44,13 @@ class Assignment:
     share: float  # of the rates that a model's table names: 1 / shards that run at a time
 
     @classmethod
-    def given(cls) -> Assignment | None:
-        """The assignment of this process; None outside of shards. The process ends with its parent process, and at once
-        if the parent has ended already; xdist's workers end with their controller."""
-        if not (file := os.environ.get(ASSIGNMENT)):
-            return None
-        data = json.loads(Path(file).read_text(encoding="utf-8"))
-        end_with(data["parent"])
-        if "PYTEST_XDIST_WORKER" not in os.environ and os.getppid() != data["parent"]:
-            raise SystemExit(1)
+    def read(cls, file: Path) -> Assignment:
+        data = json.loads(file.read_text(encoding="utf-8"))
         cases = frozenset((task, sample, attempt) for task, sample, attempt in data["cases"])
         return cls(cases, data["configs"], data["share"])
 
-    def write(self, file: Path) -> dict[str, str]:
-        """Returns the environment variables with which a child of this process finds it."""
-        data = asdict(self) | {"cases": sorted(self.cases), "parent": os.getpid()}
-        file.write_text(json.dumps(data), encoding="utf-8")
-        return {ASSIGNMENT: str(file)}
+    def write(self, file: Path) -> None:
+        file.write_text(json.dumps(asdict(self) | {"cases": sorted(self.cases)}), encoding="utf-8")
 
     def limited(self, spec: ModelSpec) -> ModelSpec:
         """A model with this shard's share of its rates."""
@@ -99,27 +75,41 @@ class Assignment:
 class Shared:
     """What several runs of one launcher share."""
 
-    launcher: int  # its process id
     services: int  # descriptor of the socket at which it is asked for services; see ``run.several.shared_services``
     rates: str  # file of the rates of all models
     token: str = field(repr=False)  # of the tool servers that the launcher starts
+
+
+@dataclass(frozen=True)
+class Handed:
+    """The value of the variable. A run without a launcher gets an empty one."""
+
+    launcher: int = 0  # process id; 0: the launcher becomes the run's own process
+    launch: LaunchOptions | None = None  # of a driver: its cases are solved on a cluster
+    assignment: str = ""  # of a shard: the file with its ``Assignment``
+    shared: Shared | None = None
     run: int = 0  # process id of the run, once it is known; its workers get it, too
 
     @classmethod
-    def given(cls) -> Shared | None:
-        """The shared settings; None in any other run, also in one that a test starts. The process ends with the
-        launcher, and at once if that has ended already; xdist's workers end with their controller."""
-        if not (text := os.environ.get(SHARED)):
-            return None
-        shared = cls(**json.loads(text))
-        if shared.run:
-            return shared if os.getppid() == shared.run and "PYTEST_XDIST_WORKER" in os.environ else None
-        end_with(shared.launcher)
-        if os.getppid() != shared.launcher:
-            raise SystemExit(1)
-        os.set_inheritable(shared.services, False)
-        os.environ |= replace(shared, run=os.getpid()).variables()
-        return shared
+    def given(cls) -> Handed:
+        """Of this process, once. The run ends with its launcher, and at once if that has ended already; xdist's workers
+        get what concerns them, and end with their controller. A pytest that a test starts gets nothing."""
+        if not (text := os.environ.get(HANDED)):
+            return cls()
+        found = json.loads(text)
+        launch, shared = found["launch"], found["shared"]
+        parts = {"launch": launch and LaunchOptions(**launch), "shared": shared and Shared(**shared)}
+        handed = cls(**found | parts)
+        if handed.run:
+            return handed if os.getppid() == handed.run and "PYTEST_XDIST_WORKER" in os.environ else cls()
+        if handed.launcher:
+            end_with(handed.launcher)
+            if os.getppid() != handed.launcher:
+                raise SystemExit(1)
+        if handed.shared:
+            os.set_inheritable(handed.shared.services, False)
+        os.environ |= replace(handed, launch=None, run=os.getpid()).variables()
+        return handed
 
     def variables(self) -> dict[str, str]:
-        return {SHARED: json.dumps(asdict(self))}
+        return {HANDED: json.dumps(asdict(self))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ class Place:
     count: int = 1  # of processes that run cases
     dist: str = "no"  # --dist, as the controller has it
     first: frozenset[str] = frozenset()  # suspects of the run that is resumed: tests that every process collects first
-    is_replacement: bool = False  # for a worker that died, whose number it has; its queue is not the computed one
+    left: Sequence[int] | None = None  # of the replacement for a worker that died: positions of the tests in its queue
 
 
 MAIN = Place()

@@ -87,7 +87,7 @@ class Runner:
         self.folder = RunFolder(settings.run_dir)
         self.stop_file = StopFile(self.folder.path)
         self.problem = ""
-        earlier = bool(settings.resume) or place.is_replacement
+        earlier = bool(settings.resume) or place.left is not None
         stored: dict[CaseId, Line] = {}
         if settings.rescore:
             stored = RunFolder(settings.rescore).lines()
@@ -150,7 +150,6 @@ class Runner:
         self._unready: list[Planned] = []  # from the front of the queue
         self._given: dict[CaseId, Given] = {}  # of cases in the queue that have objects of their own
         self._known: set[CaseId] = set()  # in the queue, or running
-        self._taken: set[CaseId] = set()  # results that were asked for, in a worker whose queue comes bit by bit
         self._asked: dict[CaseId, asyncio.Future[None]] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._abandoned: set[asyncio.Task[None]] = set()  # cancelled because they took too long to end
@@ -172,7 +171,7 @@ class Runner:
         ``given``: the model and the tools that they get in the place of the run's own."""
         fresh: list[Planned] = []
         for case in cases:
-            if case.id not in self._known and case.id not in self.results and (first or case.id not in self._taken):
+            if case.id not in self._known and case.id not in self.results:
                 self._known.add(case.id)
                 fresh.append(case)
         if given is not OWN:
@@ -203,8 +202,6 @@ class Runner:
         """The result of a case that has ended. Any thread may call it. Raises KeyError where there is none, and the
         error that kept the case from being stored."""
         result = self.results.pop(case.id)
-        if self._place.is_replacement:
-            self._taken.add(case.id)
         if isinstance(result, Exception):
             raise result
         return result

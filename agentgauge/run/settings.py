@@ -33,7 +33,7 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS
 from agentgauge.run.hooks import ask_installed
-from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
+from agentgauge.run.launch_settings import Assignment, Handed, LaunchOptions, Shared
 from agentgauge.run.option_values import fingerprinted_values, read_values, refuse_together, stored_values
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import file_name, new_folder
@@ -147,8 +147,8 @@ def read_settings(
 
     Raises UsageProblem.
     """
-    launch = LaunchOptions.take()
-    refuse_together(option, launched=launch is not None)
+    handed = Handed.given()
+    refuse_together(option, launched=handed.launch is not None)
     if option.allow_unsafe_code:
         sandbox.permit_unsafe()
     register_environment()
@@ -174,7 +174,7 @@ def read_settings(
         raise UsageProblem(
             f"baseline reads native and react requests only, not {dialect}; use another model or --dialect native"
         )
-    assignment = Assignment.given()
+    assignment = Assignment.read(Path(handed.assignment)) if handed.assignment else None
     roles = _roles(tasks, options, file, assignment, asks) if spec else {}
     if spec and assignment:
         spec = assignment.limited(spec)
@@ -183,8 +183,7 @@ def read_settings(
     run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
     in_run_folder = [task.name for task in tasks if task.data.in_run_folder]
     secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks)]
-    shared = Shared.given()
-    results = run_dir.parent if shared else run_dir  # those of the runs beside this one have gold, too
+    results = run_dir.parent if handed.shared else run_dir  # those of the runs beside this one have gold, too
     named = dict.fromkeys(secret, "a data set") | {results: "the folder of the run"}
     facts: dict[type, Any] = {}
     for kind in OF_PLUGINS:
@@ -211,12 +210,12 @@ def read_settings(
         at_once=draft.at_once,
         patient=draft.patient,
         live=draft.live,
-        launch=launch,
+        launch=handed.launch,
         assignment=assignment,
         earlier_tools=earlier["tools"] if asks_none else {} if draft.delivered else None,
         vision=earlier.get("vision", {}),
         file=file,
-        shared=shared,
+        shared=handed.shared,
         hidden=named,
         facts=facts,
         instead=draft.instead,

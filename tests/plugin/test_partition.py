@@ -216,20 +216,66 @@ class Node:
         self.log.append((self.number, "no more"))
 
 
-@pytest.mark.parametrize("cases", [0, 1, 2 * FIRST, 30])
-def test_all_workers_are_told_of_a_few_cases_before_any_is_told_of_the_rest(cases):
+Log = list[tuple[int, list[int] | str]]
+
+
+def assigned(cases: int, numbers: dict[int, int], log: Log, suspects=frozenset) -> tuple[ShardScheduling, list[Node]]:
+    """Two workers that have got their queues. ``numbers``: of the workers, by the numbers in their ids."""
     options = {"dist": "load", "tx": ["2*popen"], "numprocesses": 2}
     config = SimpleNamespace(getoption=options.get, getvalue=options.get, option=SimpleNamespace(**options))
-    scheduling = ShardScheduling(config, Producer("sched"), dict, 8, suspects=set)
-    log = []
-    nodes = [Node(number, log) for number in range(2)]
+    by_id = {f"gw{worker}": number for worker, number in numbers.items()}
+    scheduling = ShardScheduling(config, Producer("sched"), dict, 8, suspects, by_id)
+    nodes = [Node(worker, log) for worker in numbers]
     for node in nodes:
-        scheduling.add_node(node)
-        scheduling.add_node_collection(node, [f"t[{number}]" for number in range(cases)])
+        assert scheduling.reserve(node.gateway.id) is None  # it computes its queue itself
+        joined(scheduling, node, cases)
     scheduling.schedule()
+    return scheduling, nodes
+
+
+def joined(scheduling: ShardScheduling, node: Node, cases: int) -> None:
+    scheduling.add_node(node)
+    scheduling.add_node_collection(node, [f"t[{number}]" for number in range(cases)])
+
+
+@pytest.mark.parametrize("cases", [0, 1, 2 * FIRST, 30])
+def test_all_workers_are_told_of_a_few_cases_before_any_is_told_of_the_rest(cases):
+    log = []
+    scheduling, nodes = assigned(cases, {0: 0, 1: 1}, log)
     shares = [list(range(number, cases, 2)) for number in range(2)]
     assert [scheduling.node2pending[node] for node in nodes] == shares
     told = [(number, share[:FIRST]) for number, share in enumerate(shares)] + [
         (number, share[FIRST:]) for number, share in enumerate(shares)
     ]
     assert log == [one for one in told if one[1]] + [(0, "no more"), (1, "no more")]
+
+
+def test_a_replacement_knows_its_queue_when_it_starts():
+    log: Log = []
+    scheduling, (first, second) = assigned(8, {0: 0, 1: 1}, log, suspects=lambda: {"t[6]"})
+    log.clear()
+    assert scheduling.remove_node(first) == "t[0]"  # which xdist blames
+    scheduling.mark_test_pending("t[0]")
+    assert scheduling.reserve("gw2") == [6, 0, 2, 4]  # suspects first
+    assert scheduling.remove_node(second) == "t[1]"  # it dies before the replacement of the other one is ready
+    assert scheduling.reserve("gw3") == [3, 5, 7]
+    for node in (Node(3, log), Node(2, log)):
+        joined(scheduling, node, 8)
+        scheduling.schedule()
+    assert log == [(3, [3, 5, 7]), (3, "no more"), (2, [6, 0, 2, 4]), (2, "no more")]
+    assert not scheduling.pending
+
+
+def test_the_cases_of_a_replacement_that_dies_before_it_starts_go_to_the_next_one():
+    log: Log = []
+    scheduling, (first, _) = assigned(6, {0: 0, 1: 1}, log)
+    assert scheduling.remove_node(first) == "t[0]"
+    assert scheduling.reserve("gw2") == [2, 4]
+    scheduling.release("gw2")
+    assert scheduling.reserve("gw3") == [2, 4]
+
+
+def test_a_replacement_before_cases_are_assigned_has_the_queue_of_its_number():
+    log: Log = []
+    scheduling, (replacement, other) = assigned(6, {2: 1, 0: 0}, log)
+    assert [scheduling.node2pending[node] for node in (replacement, other)] == [[1, 3, 5], [0, 2, 4]]

@@ -27,7 +27,7 @@ from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.redaction import redact, register, register_environment
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.crashes import unended
-from agentgauge.run.launch_settings import LAUNCH, SHARED, Assignment
+from agentgauge.run.launch_settings import HANDED, Assignment, Handed
 from agentgauge.store import RunFolder
 from agentgauge.store.records import RecordTail, worker_files
 
@@ -42,7 +42,7 @@ END_SECONDS = 5.0
 MESSAGE_BYTES = 8 << 20
 """A message of records is sent when it has so many bytes of lines and files."""
 
-NOT_HERE = (LAUNCH, SHARED, "PYTEST_ADDOPTS")
+NOT_HERE = (HANDED, "PYTEST_ADDOPTS")
 """Variables that Ray's processes may have, and that pytest on a node must not get."""
 
 ShardCommand = Literal["", "hold", "end"]
@@ -145,7 +145,9 @@ class _Shard:
         self._log = scratch / "log"
         self._tail = RecordTail()
         self._started = False
-        variables = spec.assignment.write(scratch / "assignment.json")
+        assignment = scratch / "assignment.json"
+        spec.assignment.write(assignment)
+        variables = Handed(os.getpid(), assignment=str(assignment)).variables()
         if tool_token:
             variables[TOOL_TOKEN] = tool_token
         arguments = [*spec.arguments, f"--agentgauge-run-dir={self._folder.path}", "-p", "no:cacheprovider"]

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ from agentgauge.core.types import Usage
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.coordination.stopping import MESSAGE, StopFile
-from agentgauge.run.launch_settings import Shared
+from agentgauge.run.launch_settings import Handed, LaunchOptions, Shared
 from agentgauge.run.live import LiveRun
 from agentgauge.run.progress import RunLine
 from agentgauge.run.several.beside import Beside
@@ -49,7 +49,7 @@ class Launch:
     spec: ModelSpec
     status: int | None = None  # exit status, once it has ended
     before: Usage = field(default_factory=Usage)  # used by earlier sessions
-    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, besides those of all runs
+    on_ray: LaunchOptions | None = None  # where its cases are solved on a cluster
 
     def used(self) -> Usage:
         """The usage of this session and of earlier ones."""
@@ -136,14 +136,15 @@ class Launcher:
 
     def _start(self, launch: Launch, selector: selectors.BaseSelector, services: SharedServices) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        shared = Shared(os.getpid(), theirs.fileno(), str(self._parent.resolve() / RATES), self._token)
+        shared = Shared(theirs.fileno(), str(self._parent.resolve() / RATES), self._token)
+        handed = Handed(os.getpid(), launch.on_ray, shared=shared)
         with theirs, (self._parent / LOGS / f"{launch.name}.log").open("ab") as log:
             pytest = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *launch.words],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**self._environment, **launch.variables, **shared.variables()},
+                env={**self._environment, **handed.variables()},
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # so that Ctrl-C comes once
             )

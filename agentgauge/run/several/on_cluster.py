@@ -33,7 +33,7 @@ def on_cluster(options: LaunchOptions, runs: Sequence[Launch], width: int) -> It
         for number, run in enumerate(runs):
             sharing = min(width, same[run.spec.url, run.spec.model])
             workers = options.workers // width + (number % width < options.workers % width)
-            run.variables = replace(options, address=address, workers=workers, sharing=sharing).variables()
+            run.on_ray = replace(options, address=address, workers=workers, sharing=sharing)
         yield
     finally:
         if is_ours:
