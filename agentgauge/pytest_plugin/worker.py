@@ -96,7 +96,8 @@ class Group(NamedTuple):
 @cache
 def _packages_of_ours() -> frozenset[str]:
     """The packages with tests that give their fixtures to ``solve``: AgentGauge, and the benchmarks of its release."""
-    return frozenset(package_of(plugin) for plugin in plugins() if plugin.dist is None or plugin.dist.name == NAME)
+    ours = (package_of(plugin) for plugin in plugins() if plugin.dist is None or plugin.dist.name == NAME)
+    return frozenset({NAME, *ours})
 
 
 def group_of_case(item: pytest.Item) -> Group:

@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -378,7 +379,7 @@ def test_a_disk_without_room_is_told(site: Site, place: Place, known: bool) -> N
         pytest.skip("no mounts in a namespace here")
     site.release(REPO, "v0.1.0", {NAME: bytes(70 << 20)}, api=known, digests=known)
     command = f"python -m agentgauge.cli.main fetch gta-atomic --mirror {site.url} --dir {place.base}"
-    path = f"{ROOT / '.venv/bin'}:{place.env['PATH']}"
+    path = f"{Path(sys.executable).parent}:{place.env['PATH']}"
     done = subprocess.run(
         ["unshare", "-rm", "sh", "-c", f"{mount} && exec {command}"],
         capture_output=True,

@@ -83,6 +83,7 @@ def test_the_slots_of_a_run_with_batches_are_kept_by_one_with_batches():
     assert read_values(given(resume="run"), earlier)["slots"] == 400
 
 
+@pytest.mark.uses("cache")
 def test_a_path_is_of_this_process(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert read_values(given(cache="kept"), {})["cache"] == tmp_path / "kept"
