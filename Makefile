@@ -26,7 +26,7 @@ APART := $(foreach name,beside trackers agents-openai agents-smolagents,$(VENV)/
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test test-heavy coverage lint docs screenshots perf gpu gpu-wheels release-notes
+.PHONY: bench check test test-heavy faults coverage lint docs screenshots perf gpu gpu-wheels release-notes
 .DEFAULT_GOAL := test
 
 # $(call install,ENVIRONMENT,PACKAGES): by uv where it can be had, else by pip. uv does not read pip's settings, so it is
@@ -58,6 +58,12 @@ test: $(CHECK)
 
 test-heavy: $(DEV) $(NPM) $(APART)
 	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests $(TESTS) -m "heavy and not long"; status=$$?; echo "make test-heavy took $$(($$(date +%s) - start)) s"; exit $$status
+
+# A run, its workers, its servers, its machines and its launcher fail or are killed, one after the other.
+FAULTS := faults launch/test_launch_kills.py launch/test_remote_cases.py several/test_several.py plugins/agents/test_killed.py \
+	plugins/shards/test_runs.py $(addprefix plugin/test_,$(addsuffix .py,crashes faults full_disk kills outages stopping))
+faults: $(DEV)
+	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(FAULTS)) -n 2 -q -m "not long"; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status
 
 # For the tests of dashboards and of accessibility, where npm is there; without it they are skipped.
 $(NPM):

@@ -51,6 +51,12 @@ def export(
                         raise UsageProblem(
                             f"{where} cannot be written ({error.strerror}); give another --output"
                         ) from None
+                    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+                        what = f"{type(error).__name__}: {error}"
+                        raise UsageProblem(
+                            f"{run / 'records.jsonl'} holds a prediction of {task.name} that no run of it yields"
+                            f" ({what}); restore the file, or run the cases again"
+                        ) from None
     return sorted(path for path in output.rglob("*") if path.is_file()), notes
 
 

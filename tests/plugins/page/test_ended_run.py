@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.plugin.project import Project
 
 SEES = """
@@ -30,6 +32,7 @@ def test_hooks_of_others_find_the_page_and_add_their_own_to_the_last_lines(tmp_p
     assert "/run/report.html, mine.html, summary.json, leaderboard.md, records.jsonl" in told.output
 
 
+@pytest.mark.uses("ci")
 def test_a_page_that_cannot_be_written_is_a_problem_and_is_not_named(tmp_path):
     project, job = Project.make(tmp_path / "p", 1), tmp_path / "job.md"
     add(project, IN_THE_WAY)
