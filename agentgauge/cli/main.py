@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import errno
 import inspect
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from agentgauge.core.announcement import announced_names, import_file, own_version, plugins, refused
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
+from agentgauge.core.features import features
 from agentgauge.core.files import home_variables, refusal
 from agentgauge.core.processes import CommandParser, Output, drop, lost_output, open_closed_streams
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
@@ -54,10 +56,17 @@ COMMANDS = {
     "cite": Command("agentgauge.cli.results:cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
 }
 
-Brought = Mapping[str, Callable[..., int]]
-"""The commands of plugins, such as those of benchmarks: name → ``main(argv)``, ``main(argv, tasks)``, or ``main(argv,
-load_tasks)``, which loads them where it needs them. It returns the exit status, and its docstring begins with the help.
-"""
+
+class BroughtCommand(NamedTuple):
+    """A command of a plugin, such as that of a benchmark."""
+
+    run: Callable[..., int]
+    """``main(argv)``, ``main(argv, tasks)``, or ``main(argv, load_tasks)``, which loads them where it needs them. It
+    returns the exit status, and its docstring begins with the help."""
+    package: str  # whose plugin brings it; empty: a feature of AgentGauge
+
+
+Brought = Mapping[str, BroughtCommand]
 
 TASKS = "--tasks"
 
@@ -139,7 +148,7 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         modules = [_imported(file) for file in files]
         os.environ.update(home_variables())
-        run = pkgutil.resolve_name(command.function) if command else brought[name]
+        run = pkgutil.resolve_name(command.function) if command else brought[name].run
         wanted = inspect.signature(run).parameters
         known: dict[str, Any] = {"tasks": _tasks(modules)} if "tasks" in wanted else {}
         if "load_tasks" in wanted:
@@ -183,8 +192,9 @@ def _tasks(modules: Iterable[ModuleType]) -> Registry:
 def commands_of_packages() -> tuple[Brought, list[UsageProblem]]:
     """The commands of plugins, without those that have the name of an earlier one: ours come first. A package whose
     commands cannot be had must not take those of others with it: why."""
-    found: dict[str, Callable[..., int]] = {}
+    found: dict[str, BroughtCommand] = {}
     problems: list[UsageProblem] = []
+    own = {feature.name for feature in features()}
     for plugin in plugins():
         try:
             for name, function in announced_names(plugin, "commands").items():
@@ -192,10 +202,10 @@ def commands_of_packages() -> tuple[Brought, list[UsageProblem]]:
                     raise refused(
                         plugin, "commands", f"names {function!r:.200}; accepted is a function (argv) or (argv, tasks)"
                     )
-                found.setdefault(name, function)
+                found.setdefault(name, BroughtCommand(function, "" if plugin.name in own else plugin.name))
         except UsageProblem as problem:
             problems.append(problem)
-    return {name: function for name, function in found.items() if name not in COMMANDS}, problems
+    return {name: command for name, command in found.items() if name not in COMMANDS}, problems
 
 
 def _help(function: Callable[..., int]) -> str:
@@ -207,6 +217,7 @@ def _help(function: Callable[..., int]) -> str:
 def _parser(brought: Brought) -> CommandParser:
     parser = CommandParser(
         prog="agentgauge",
+        usage="agentgauge [-h] [--version] [--tasks FILE] COMMAND ...",
         description="`pytest --model=NAME` runs the benchmarks; these commands do everything else.",
         epilog="example: agentgauge score gta_atomic.e2e --samples gta_dataset --predictions predictions/my-model",
     )
@@ -217,11 +228,20 @@ def _parser(brought: Brought) -> CommandParser:
         help="Python file that announces further tasks (benchmarks), for any command; may repeat",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    shown = {name: command.help for name, command in COMMANDS.items()} | {
-        name: _help(brought[name]) for name in brought
-    }
-    for name, text in shown.items():
+    own = {name: command.help for name, command in COMMANDS.items()}
+    own |= {name: _help(command.run) for name, command in brought.items() if not command.package}
+    for name, text in own.items():
         commands.add_parser(name, help=text.replace("%", "%%"), add_help=False)
+    for name, command in brought.items():
+        if command.package:
+            commands.add_parser(name, add_help=False)  # argparse has one list of commands; this one is shown below
+    for package in filter(None, dict.fromkeys(command.package for command in brought.values())):
+        group = parser.add_argument_group(f"commands of {package}")
+        for name, command in brought.items():
+            if command.package == package:
+                group.add_argument(
+                    name, help=_help(command.run).replace("%", "%%"), nargs="?", default=argparse.SUPPRESS
+                )
     return parser
 
 

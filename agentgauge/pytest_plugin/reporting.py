@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Generator, Iterator
@@ -208,7 +209,8 @@ class Reporting:
         pytest has no hook.
 
         The terminal counts the reports of each category. Where it also lists them (``-v``, ``-rp``, ``--durations``)
-        all stay; otherwise the first few stay, and the first one stands for each further one.
+        all stay; otherwise a few stay, and the first of them stands for each further one. They are the first ones by
+        their names, not by time, so that every run of the same cases shows the same examples.
         """
         terminal, option = self._plugin("terminalreporter"), self.config.option
         if terminal is None or option.durations is not None:
@@ -219,6 +221,9 @@ class Reporting:
         listed = {"p", "P", "A"} & set(option.reportchars) if status == "passed" else option.verbose > 0
         reports = terminal.stats.get(status, ())
         if len(reports) > SHOWN and not listed:
+            last = max(range(SHOWN), key=lambda place: _by_case(reports[place]))
+            if _by_case(reports[-1]) < _by_case(reports[last]):
+                reports[last] = reports[-1]
             reports[-1] = reports[0]
 
     @pytest.hookimpl(tryfirst=True)
@@ -285,13 +290,17 @@ class Reporting:
     def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         from agentgauge_reports.load import load_run
         from agentgauge_reports.notices import alarm, doubts, remarks
-        from agentgauge_reports.terminal import by_keyword, end_screen, explanations, meaning
+        from agentgauge_reports.terminal import SHOWN, by_keyword, end_screen, explanations, meaning
         from agentgauge_reports.text import fill
 
         tasks, folder = self.state.run.settings.tasks, self.state.run.folder
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0
         for status in ("wrong", "broken"):
-            texts = [(report.nodeid, str(report.longrepr)) for report in terminal.stats.get(status, ())]
+            reports = terminal.stats.get(status, [])
+            ordered = sorted(reports if verbose else reports[:SHOWN], key=_by_case) + (
+                [] if verbose else reports[SHOWN:]
+            )
+            texts = [(report.nodeid, str(report.longrepr)) for report in ordered]
             for line in explanations(status, texts, width, full=verbose):
                 _write(terminal, line)
         terminal.write_sep("=", "agentgauge")
@@ -310,6 +319,14 @@ class Reporting:
 
     def _plugin(self, name: str) -> Any:
         return self.config.pluginmanager.get_plugin(name)
+
+
+def _by_case(report: pytest.TestReport) -> list[str | int]:
+    """Orders node ids by their texts and numbers: ``[2]`` before ``[10]``."""
+    return [int(part) if number % 2 else part for number, part in enumerate(_NUMBERS.split(report.nodeid))]
+
+
+_NUMBERS = re.compile(r"(\d{1,18})", re.ASCII)
 
 
 def _write(terminal: pytest.TerminalReporter, line: str, **look: bool) -> None:

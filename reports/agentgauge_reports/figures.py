@@ -16,10 +16,10 @@ _SIGNS = "†‡§‖¶"
 
 
 def leaderboards_of(tasks: Sequence[Task]) -> list[Leaderboard]:
-    """The published tables of one benchmark: the tables that its tasks define, else one for each edition of published
-    rows. ``tasks``: some or all of its tasks."""
+    """The published tables of one benchmark, the newest first: the tables that its tasks define, else one for each
+    edition of published rows. ``tasks``: some or all of its tasks."""
     given = {board.title: board for task in tasks if task.published for board in task.published.leaderboards()}
-    return list(given.values()) or [
+    return sorted(given.values(), key=lambda board: board.date, reverse=True) or [
         Leaderboard(edition, "", "", _columns(tasks), rows) for edition, rows in published_editions(tasks).items()
     ]
 

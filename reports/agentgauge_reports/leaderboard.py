@@ -47,6 +47,11 @@ def leaderboard(summary: Mapping[str, Any], known: Registry) -> str:
             parts += [f"### {title}", ""] if boards else []
             ours = figures(summary, tasks)
             parts += [*table(list(ours), [{"model": name, "values": ours}]), ""]
+        for task in tasks:
+            if added := {name: one for name, one in summary["tasks"][task.name]["metrics"].items() if one.get("added")}:
+                values = {name: one["value"] for name, one in added.items()}
+                parts += [f"### Figures that this project adds to {task.name}", ""]
+                parts += [*table(list(values), [{"model": model, "values": values}]), ""]
         for board in boards:
             parts += published_section(board, [] if apart else [our_row(name, board, benchmark, summary)])
     return markdown(parts)
@@ -142,7 +147,8 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
         yield from (f"- {note}" for note in wording_notes(task, summary["run"]))
         if spent := cost(part.get("usage", {})):  # runs of earlier versions do not have it by task
             yield f"- `{task.name}`: {spent}."
-        yield from (f"- **Not comparable:** {reason}." for reason in not_comparable(summary, [task]))
+        if reasons := list(not_comparable(summary, [task])):
+            yield f"- **Not comparable** (`{task.name}`): {'; '.join(reasons)}."
 
 
 def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:

@@ -76,18 +76,26 @@ def _statuses(part: Mapping[str, Any]) -> str:
     return " · ".join(f"{part[status]} {status}" for status in ("passed", "wrong", "broken", "missing"))
 
 
+HEADS = ("", "value", "95 %", "clean", "n")
+"""What a figure says of itself: see ``_column``."""
+
+
 def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Columns of figures, as many side by side as fit, and a line of what was only counted."""
+    """Columns of figures side by side where they fit, else a line for each; those without a value are only named. A
+    line of what was only counted."""
     shown = task.shown
     names = columns(task, metrics)
     counted = [name for name in names if name in shown.counts]
-    figures = [_column(name, metrics[name]) for name in names if name not in counted]
-    for block in _blocks(figures, width - len(_INDENT) - 7):
-        widths = [max(map(len, column)) for column in block]
-        for label, row in zip(("", "value", "95 %", "clean", "n"), zip(*block, strict=True), strict=True):
-            if any(row):
-                cells = (text.rjust(width) for text, width in zip(row, widths, strict=True))
-                yield f"{_INDENT}{label:5}  {'  '.join(cells)}".rstrip()
+    known = [name for name in names if name not in counted and metrics[name]["value"] is not None]
+    figures = [_column(name, metrics[name]) for name in known]
+    said = [place for place in range(len(HEADS)) if place == 0 or any(figure[place] for figure in figures)]
+    rows = [[row[place] for place in said] for row in (HEADS, *figures)]
+    beside = list(aligned([*zip(*rows, strict=True)], left=(0,)))
+    if figures:
+        is_narrow = max(map(len, beside)) + len(_INDENT) <= width
+        yield from (_INDENT + line for line in (beside if is_narrow else aligned(rows, left=(0,))))
+    if lacking := [name for name in names if name not in counted and name not in known]:
+        yield from fill(_INDENT, f"without a value: {', '.join(lacking)}", width, hanging="  ")
     if counted:
         counts = " · ".join(f"{name} {number(metrics[name]['value'], count=True)}" for name in counted)
         yield from fill(_INDENT, f"counted: {counts}", width, hanging="  ")
@@ -107,21 +115,6 @@ def _attempts(figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 def _column(name: str, metric: Mapping[str, Any]) -> Row:
     clean = number(metric["value_clean"]) if "value_clean" in metric else ""
     return name, number(metric["value"]), interval(metric["low"], metric["high"]), clean, str(metric["n"])
-
-
-def _blocks(columns: Sequence[Row], width: int) -> Iterator[list[Row]]:
-    """The columns of a table, as many together as fit."""
-    block: list[Row] = []
-    used = 0
-    for column in columns:
-        needed = max(map(len, column)) + 2
-        if block and used + needed > width:
-            yield block
-            block, used = [], 0
-        block.append(column)
-        used += needed
-    if block:
-        yield block
 
 
 def combined(summary: Mapping[str, Any], tasks: Registry) -> Iterator[str]:

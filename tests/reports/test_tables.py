@@ -64,19 +64,24 @@ def test_csv_has_the_published_columns_in_their_order_and_our_row_first(run):
     head, ours, published, *_ = csv.reader(io.StringIO(first))
     assert ",".join(head) == "benchmark,table,source,date,this_run,model,Inst,Tool,Arg,Summ,P,O,L,C,Ans,Ans+I,footnotes"
     assert ours[4:] == ["1", "m|1", "66.67", "", "1.00", "", "", "", "", "", "", "", ""]
-    assert published[4:] == [
+    assert published[1:6] == [
+        "GTA-Atomic, February 2026",
+        "README of the benchmark, later edition",
+        "2026-02",
         "0",
-        "gpt-4-1106-preview",
-        "85.19",
-        "61.40",
-        "37.88",
-        "75.00",
-        "67.61",
-        "64.61",
-        "74.73",
-        "89.55",
-        "46.59",
-        "44.90",
+        "deepseek-v3.2",
+    ]
+    assert published[6:] == [
+        "54.60",
+        "32.32",
+        "23.88",
+        "68.04",
+        "80.89",
+        "77.37",
+        "65.70",
+        "78.12",
+        "42.68",
+        "40.85",
         "",
     ]
 
