@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 OUTSIDE = {
     "README.md": "index.md",
+    "README.zh.md": "index.zh.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     **{f"examples/{page.parent.name}/README.md": f"examples/{page.parent.name}.md" for page in EXAMPLES},
