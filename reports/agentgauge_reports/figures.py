@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from statistics import median
 from typing import Any
 
 from agentgauge.core.published import Column, Footnote, Leaderboard
@@ -162,6 +163,7 @@ class Headline:
     high: float | None
     n: int | None  # samples; None for a score over several tasks
     why: str = ""  # why it has no value: of a figure over groups, and of a score over several tasks
+    column: tuple[str, str] = ("", "")  # ``part`` and ``name`` of its column in published tables
 
     def texts(self) -> tuple[str, str]:
         """Value and interval as tables show them."""
@@ -173,13 +175,15 @@ def headline(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) 
     """The headline of a benchmark: the last of its combined scores, which covers all of its tasks; the last one that
     the run has all tasks of, if some were not selected; without one the headline of its tasks. ``tasks``: the
     benchmark's tasks in the run. None if the run has no figure."""
-    scores = [item for part in summary["capabilities"].get(benchmark, {}).values() for item in part.items()]
-    selected = [(name, score) for name, score in scores if not not_selected(score)]
+    parts = summary["capabilities"].get(benchmark, {})
+    scores = [(part, name, score) for part, found in parts.items() for name, score in found.items()]
+    selected = [one for one in scores if not not_selected(one[-1])]
     if selected:
-        name, score = selected[-1]
+        part, name, score = selected[-1]
         combined = tasks[0].combined
-        of_all = combined.headline if combined and score is scores[-1][1] else ""
-        return Headline(of_all or name, score["value"], score.get("low"), score.get("high"), None, _lacks(score))
+        of_all = combined.headline if combined and score is scores[-1][-1] else ""
+        ends = (score.get("low"), score.get("high"))
+        return Headline(of_all or name, score["value"], *ends, None, _lacks(score), (part, name))
     found = task_headline(summary, tasks)
     is_part = found is not None and bool(scores) and len(tasks) > 1
     return replace(found, name=f"{leading(tasks).name.partition('.')[2]} {found.name}") if found and is_part else found
@@ -214,4 +218,28 @@ def _task_figure(summary: Mapping[str, Any], task: Task, wanted: Sequence[str]) 
     if not name or mostly_broken(part):
         return None
     metric = part["metrics"][name]
-    return Headline(name, metric["value"], metric["low"], metric["high"], metric["n"], metric.get("why", ""))
+    ends, why = (metric["low"], metric["high"]), metric.get("why", "")
+    return Headline(name, metric["value"], *ends, metric["n"], why, (task.name, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """What other models reach in the newest published table that has a headline figure."""
+
+    table: str
+    rows: int  # models with this figure
+    best: float
+    model: str  # the best one
+    median: float
+
+
+def yardstick(figure: Headline, boards: Sequence[Leaderboard]) -> Yardstick | None:
+    """``boards``: the newest first. None where no published table has the figure."""
+    for board in boards:
+        for column in board.columns:
+            found = [(_scaled(row.get(column.key), board.factor), str(row["model"])) for row in board.rows]
+            known = [(value, model) for value, model in found if value is not None]
+            if (column.part, column.name) == figure.column and known:
+                best, model = max(known, key=lambda one: one[0])
+                return Yardstick(board.title, len(known), best, model, median(value for value, _ in known))
+    return None

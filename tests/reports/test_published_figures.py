@@ -11,7 +11,9 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from agentgauge_reports.figures import Headline, Yardstick, yardstick
 
+from agentgauge.core.published import Column, Leaderboard
 from bench_mmau.metrics import CAPABILITIES, DOMAINS, TOOL_EXECUTION, average
 from tests.reports.test_footnotes import FILES
 
@@ -305,3 +307,13 @@ def test_what_footnotes_give_in_place_of_a_figure_follows() -> None:
         found = average(scores(one["model"]), CAPABILITIES[one["column"]]).value
         assert found == pytest.approx(one["recomputed"], abs=0.011)
         assert THREE[one["model"]][one["column"]] == one["published"]
+
+
+def test_a_yardstick_is_of_the_newest_table_with_the_figure() -> None:
+    columns = (Column("acc", "Acc", "toy.say", "Acc"),)
+    rows = [{"model": name, "acc": value} for name, value in (("a", 0.2), ("b", None), ("c", 0.9), ("d", 0.4))]
+    newer = Leaderboard("newer", "", "2026", (Column("other", "Other", "toy.say", "Other"),), rows)
+    older = Leaderboard("older", "", "2025", columns, rows, factor=100)
+    figure = Headline("Acc", 50.0, 40.0, 60.0, 10, column=("toy.say", "Acc"))
+    assert yardstick(figure, [newer, older]) == Yardstick("older", 3, 90.0, "c", 40.0)
+    assert yardstick(figure, [newer]) is None

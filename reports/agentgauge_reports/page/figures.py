@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,16 @@ from agentgauge.core.published import Column, Leaderboard
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.store.jsonl import CaseOutline
-from agentgauge_reports.figures import Headline, combined_value, headlines, interval, leading, number, published_table
+from agentgauge_reports.figures import (
+    Headline,
+    combined_value,
+    headlines,
+    interval,
+    leading,
+    number,
+    published_table,
+    yardstick,
+)
 from agentgauge_reports.grouping import TITLES, capabilities, kind_of
 from agentgauge_reports.leaderboard import (
     boards_of,
@@ -148,7 +158,7 @@ def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[A
 def leaderboards(summary: Mapping[str, Any], known: Registry) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
-    {"benchmark", "limit", "top": [{"name", "value", "interval", "n", "why"}] of its headline figures,
+    {"benchmark", "limit", "top": [{"name", "value", "interval", "n", "why", "yardstick"}] of its headline figures,
      "editions": [a published table: see ``_edition``], and one without rows for figures that no table has,
      "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
     """
@@ -167,7 +177,7 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     return {
         "benchmark": benchmark,
         "limit": limit_of(summary, [task.name for task in tasks]),
-        "top": [_top(figure) for figure in headlines(summary, benchmark, tasks) if figure],
+        "top": [_top(figure, boards) for figure in headlines(summary, benchmark, tasks) if figure],
         "editions": editions,
         "made": [[part, name, _made(score)] for part, scores in combined.items() for name, score in scores.items()],
         "notes": [
@@ -182,10 +192,13 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     }
 
 
-def _top(top: Headline) -> dict[str, Any]:
-    """``why``: what an incomplete figure lacks, else empty."""
+def _top(top: Headline, boards: Sequence[Leaderboard]) -> dict[str, Any]:
+    """``why``: what an incomplete figure lacks, else empty. ``yardstick``: ``{"table", "rows", "best", "model",
+    "median", "ours": [value, low, high]}`` where a published table has the figure, else None."""
     value, ends = top.texts()
-    return {"name": top.name, "value": value, "interval": ends, "n": top.n, "why": top.why}
+    found = yardstick(top, boards)
+    beside = found and {**asdict(found), "ours": [top.value, top.low, top.high]}
+    return {"name": top.name, "value": value, "interval": ends, "n": top.n, "why": top.why, "yardstick": beside}
 
 
 def _made(score: Mapping[str, Any]) -> str:

@@ -99,6 +99,8 @@ def test_costs_are_shown_in_all_and_for_each_passed_case(watched, tmp_path):
     shown = dict(zip(totals[1:], totals, strict=False))
     assert (shown["cost"], shown["cost per passed case"]) == ("$1.50", "$0.75")
     assert shown["of prompt tokens cached"] == "25 %"
+    assert not page.locator("#cost-parts").is_visible()  # folded, below all that one looks at first
+    page.locator("nav a[href='#cost']").click()
     table = page.locator("#cost-parts table", has_text="cost per passed case")
     assert table.locator("tbody tr").inner_text().split("\t")[-2:] == ["$1.50", "$0.75"]
 

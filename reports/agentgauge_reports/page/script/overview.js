@@ -11,8 +11,8 @@ function header() {
   const shares = make("div", { class: "share", role: "img", "aria-label": STATUSES.map((status, place) => `${sums[place]} ${status}`).join(", ") });
   sums.forEach((count, place) => { const part = make("i", { class: `is-${STATUSES[place]}` }); part.style.width = `${(100 * count) / (all || 1)}%`; shares.append(part); });
   byId("heads").append(...data.boards.flatMap(({ benchmark, limit, top: figures }) => figures.map((top) =>
-    make("a", { href: "#results", class: "total" }, make("b", {}, top.value, make("small", {}, top.interval && `95 %: ${top.interval}`)),
-      put(make("span"), `${limited(`${benchmark}: ${top.name}`, limit)}${top.n === null ? "" : ` · ${counted(top.n, "sample")}`}`), top.why ? make("span", { class: "lacks" }, top.why) : ""))));
+    make("a", { href: "#results", class: "total" }, make("b", { class: top.value === "incomplete" ? "small" : "" }, top.value, make("small", {}, top.interval && `95 %: ${top.interval}`)),
+      put(make("span"), `${limited(`${benchmark}: ${top.name}`, limit)}${top.n === null ? "" : ` · ${counted(top.n, "sample")}`}`), top.why ? make("span", { class: "lacks" }, top.why) : "", yardstick(top)))));
   for (const text of [data.alarm, ...data.doubts].filter(Boolean)) byId("heads").before(make("p", { class: "alarm", role: "alert" }, text));
   standing(sums);
   if (took) byId("totals").append(total(took, times.resumed ? "wall time of the last session" : "wall time of the run"));
@@ -21,6 +21,24 @@ function header() {
     data.usage.usd_per_passed ? total(dollars(data.usage.usd_per_passed), "cost per passed case") : "", data.usage.cached_tokens ? total(`${((100 * data.usage.cached_tokens) / data.usage.prompt_tokens).toFixed(0)} %`, "of prompt tokens cached") : "",
     data.usage.cached_requests ? total(`${whole.format(data.usage.cached_requests)} of ${whole.format(data.usage.requests)}`, `requests answered by --cache${data.usage.saved_usd ? `, which first cost ${dollars(data.usage.saved_usd)}` : ""}`) : "", total(span(times.total), `${TIME} summed over cases${times.working ? "" : ", waiting for slots included"}`, "", times.waits.map(([took, what]) => `${span(took)} ${what}`).join(", ")), shares);
   byId("foot").append("One file, no network: it opens from a disk. Transcripts ", data.embedded ? "are inside it." : make("span", {}, "lie beside it in the folder ", make("code", {}, times.beside), "; keep both together."), times.unseen ? ` ${times.unseen}` : "");
+}
+
+// A strip from 0 to 100: the interval and value of this run, the median and the best of the published models.
+function yardstick(top) {
+  if (!top.yardstick) return "";
+  const { table: name, rows, best, model, median, ours: [value, low, high] } = top.yardstick;
+  const strip = make("span", { class: "strip", "aria-hidden": "true" });
+  const at = (kind, from, to = from) => {
+    const mark = make("i", { class: kind });
+    mark.style.left = `${Math.min(100, Math.max(0, from))}%`;
+    if (to > from) mark.style.width = `${Math.min(100, to) - from}%`;
+    strip.append(mark);
+  };
+  if (low !== null) at("band", low, high);
+  at("median", median);
+  at("best", best);
+  if (value !== null) at("ours", value);
+  return make("span", { class: "yardstick", title: `${name}: ${rows} published models` }, strip, put(make("span"), `published: median ${median.toFixed(2)}, best ${best.toFixed(2)} (${model})`));
 }
 
 // Whether to believe the figures, and where the model fails.
@@ -97,6 +115,7 @@ function cost() {
   part(priced ? "Tokens and cost, by task" : "Tokens, by task", table([{ name: "task" }, { name: "tokens", num: true }, { name: "tokens per case", num: true }, ...(priced ? [{ name: "cost", num: true }, { name: "cost per passed case", num: true }] : [])], usage, { kind: "full" }));
   const top = (values, shown) => table([{ name: "case" }, { name: "status" }, { name: shown === seconds ? TIME : "tokens", num: true }],
     largest(values, 10).map((place) => ({ cells: [caseLink(place, true), statusMark(place), shown === seconds ? seconds(values[place]) : `${whole.format(cases.tokens[place])}${cases.usd[place] ? ` · ${dollars(cases.usd[place])}` : ""}`] })), { sortable: false, kind: "full" });
+  document.querySelector("nav a[href='#cost']").addEventListener("click", () => { byId("cost").firstElementChild.open = true; });
   part("Slowest cases", top(times.seconds, seconds));
   part(priced ? "Most expensive cases" : "Cases with the most tokens", top(priced ? cases.usd : cases.tokens, whole));
   part("Seconds per request, by model", table([{ name: "model" }, ...columns.map((column) => (column.name === "cases" ? { ...column, name: "requests" } : column))], latency(times.latency.model), { kind: "full" }));
