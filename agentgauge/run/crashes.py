@@ -40,6 +40,7 @@ GUILTY = "the worker process died twice while it ran this case, the second time 
 class InFlight:
     case: CaseId
     alone: bool  # no other case ran in the process
+    since: float  # time.time()
 
 
 class RunningCases:
@@ -52,7 +53,7 @@ class RunningCases:
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def begin(self, case: CaseId, *, alone: bool) -> None:
-        self._write(["+", *case, alone])
+        self._write(["+", *case, alone, round(time.time(), 1)])
 
     def end(self, case: CaseId) -> None:
         self._write(["-", *case])
@@ -77,13 +78,22 @@ def unended(folder: Path, worker: str) -> list[InFlight]:
     running: dict[CaseId, InFlight] = {}
     for line in content.split(b"\n"):
         with contextlib.suppress(*UNREADABLE):  # the last line may be torn
-            sign, task, sample, attempt, *alone = json.loads(line)
+            sign, task, sample, attempt, *begun = json.loads(line)
             case: CaseId = (task, sample, attempt)
             if sign == "+":
-                running[case] = InFlight(case, alone == [True])
+                alone, since = begun
+                running[case] = InFlight(case, alone is True, float(since))
             else:
                 running.pop(case, None)
     return list(running.values())
+
+
+def longest_running(folder: Path) -> InFlight | None:
+    """The case of a run that goes on which began first."""
+    workers = [file.stem for file in (folder / RUNNING).glob("*.jsonl")]
+    return min(
+        (each for worker in workers for each in unended(folder, worker)), key=lambda each: each.since, default=None
+    )
 
 
 @dataclass

@@ -7,13 +7,18 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
+from agentgauge.core.text import clean, clipped
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.waiting_requests import OLD, Waiting, waiting_requests
+from agentgauge.run.crashes import longest_running
 from agentgauge.run.hooks import ask_installed
 from agentgauge.run.live import LiveRun
 
 RATE_SECONDS = 60.0
 """Tokens of the last so many seconds make the rate."""
+
+NAME = 40
+"""Characters of the name of the case that runs longest."""
 
 STATUSES = ("passed", "wrong", "broken")
 
@@ -42,6 +47,7 @@ class RunLine:
             f"{waiting.running} {'request' if waiting.running == 1 else 'requests'} running" if waiting.running else "",
             f"{short_count(round(speed))} tokens/s" if speed >= 0.5 else "",
             late_requests(waiting.late),
+            self._longest() if waiting.late else "",
             *([] if ended else self._said()),
             *(f"{status} {count}" for status, count in counts.items()),
             f"{short_count(state['tokens'])} tokens",
@@ -49,6 +55,13 @@ class RunLine:
             f"{short_time(left)} left" if left else "",
         ]
         return " · ".join(filter(None, parts))
+
+    def _longest(self) -> str:
+        if (found := longest_running(self._folder)) is None:
+            return ""
+        task, sample, attempt = found.case
+        name = f"{task} {sample}{f' #{attempt}' if attempt > 1 else ''}"
+        return f"longest case: {clipped(clean(name), NAME)}, {short_time(max(0.0, time.time() - found.since))}"
 
     def _said(self) -> list[str]:
         """What plugins say, which only look on."""

@@ -7,6 +7,7 @@ import pytest
 from agentgauge.run.coordination.numbers import Numbers
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.coordination.waiting_requests import FILE, FORM
+from agentgauge.run.crashes import RunningCases
 from agentgauge.run.progress import Rate, RunLine
 from agentgauge.run.screen import Screen, fitted
 
@@ -35,7 +36,13 @@ def test_a_line_has_what_is_known(tmp_path, monkeypatch):
     monkeypatch.setattr(Rate, "per_second", lambda self, count, now: count / 10)
     Numbers(tmp_path / FILE, FORM, 0).write(1, 7, 40)
     Numbers(tmp_path / FILE, FORM, 1).write(0, 1, 2500)
-    assert line.text().startswith("4/10 · 8 requests running · 254 tokens/s · 1 request waits for more than 2 min · ")
+    waits = "4/10 · 8 requests running · 254 tokens/s · 1 request waits for more than 2 min"
+    assert line.text().startswith(f"{waits} · passed 3")
+    for worker, sample in (("gw1", "s9"), ("gw0", "s3")):
+        RunningCases(tmp_path, worker).begin(("toy", sample, 2), alone=False)
+    begun = tmp_path / "running" / "gw0.jsonl"
+    begun.write_text('["+", "toy", "s3", 2, false, 1.0]\n')  # long ago
+    assert line.text().startswith(f"{waits} · longest case: toy s3 #2, ")
 
 
 @pytest.mark.parametrize(
