@@ -15,7 +15,6 @@ PACKAGES = ("agentgauge", "agentgauge_reports", "bench_gta", "bench_wild", "benc
 DRAWING = runpy.run_path(str(ROOT / "docs" / "draw_architecture.py"))
 
 UNSEEN = {
-    "agentgauge/pytest_plugin/xdist.py",
     "tool_impls/audio/faster_whisper_model.py",
     "tool_impls/perception/ocr_engine.py",
 }
