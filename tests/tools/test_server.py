@@ -350,7 +350,7 @@ def _ask_in_vain(url: str, form: dict[str, str]) -> None:
         (["--files", "nowhere"], "--files names no folder: nowhere"),
         (
             ["--ray", "auto"],
-            "--ray was for tools on Ray Serve, which are no more; leave it out, start `agentgauge serve",
+            "--ray was for tools on Ray Serve, which are no more; leave it out, start",
         ),
         (["--replica", "gpu-box"], "--replica 'gpu-box' is not an address; give one such as http://gpu-box:16181"),
         (["--replica", "http://h", "--devices", "cpu"], "--devices is for the servers that run tools; give it to each"),

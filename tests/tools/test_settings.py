@@ -274,7 +274,7 @@ def test_paths_start_from_the_settings_file(tmp_path: Path) -> None:
         ('[tools.Plot]\ndevice = "cpu"', "[tools.Plot] in the settings does not know device"),
         (
             "[tools]\nreplicas = 2",
-            "replicas in [tools] was for tools on Ray Serve, which are no more; leave it out, start",
+            "replicas in [tools] was for tools on Ray Serve, which are no more; leave it out",
         ),
         ("[tools.OCR]\ncpus = 2", "cpus in [tools.OCR] was for tools on Ray Serve"),
         ("[tools.vision]\ngpus = 0.5", "gpus in [tools.vision] was for tools on Ray Serve"),

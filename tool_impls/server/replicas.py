@@ -77,16 +77,19 @@ class Replica:
 
     async def join(self) -> None:
         """Wait until it is ready. Raises UsageProblem where it never is, or is no replica of ours."""
-        deadline = asyncio.get_running_loop().time() + START_SECONDS
-        while True:
-            try:
-                self.offers = await self._look()
-                return
-            except ToolFault as fault:
-                if asyncio.get_running_loop().time() > deadline:
-                    why = f"is not ready within {START_SECONDS:g} s: {fault}; start it, or correct the address"
-                    raise UsageProblem(f"--replica {self.url} {why}") from None
-            await asyncio.sleep(0.5)
+        why = "it gives no answer"
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                while True:
+                    try:
+                        self.offers = await self._look()
+                        return
+                    except ToolFault as fault:
+                        why = str(fault)
+                        await asyncio.sleep(0.5)
+        except TimeoutError:
+            late = f"is not ready within {START_SECONDS:g} s: {why}; start it, or correct the address"
+            raise UsageProblem(f"--replica {self.url} {late}") from None
 
     async def watch(self) -> None:
         """Notice when it does not answer any more, and when it is back with the same tools."""
@@ -151,17 +154,16 @@ class Replica:
         status, _, body, *_ = await self.box.exchange("GET", self.url + path, seconds=seconds)
         try:
             found = redacted(parse_json(body))
-        except ValueError:
-            found = None
-        found = found if isinstance(found, dict) else {}
-        told = f"HTTP {status} for {path}: {found.get('detail') or found.get('waiting_for') or 'no tool server'}"
+            told = found.get("detail") or found.get("waiting_for")
+        except (ValueError, AttributeError):
+            found, told = {}, "no tool server"
         if status == 503:
-            raise ToolFault(told, cause="http 503")
+            raise ToolFault(f"HTTP 503 for {path}: {told}", cause="http 503")
         if status != 200:
             token = f"its token belongs before its host as :TOKEN@, or in {TOOL_TOKEN}"
             advice = token if status == 401 else f"`agentgauge serve-tools` of version {own_version()} must run there"
-            raise UsageProblem(f"--replica {self.url} answers {told}; {advice}")
-        return found
+            raise UsageProblem(f"--replica {self.url} answers HTTP {status} for {path}: {told}; {advice}")
+        return dict(found)
 
 
 class ReplicaPool:
@@ -189,7 +191,7 @@ class ReplicaPool:
                 none = failure(503, f"no replica of {call.tool} is there; start one again: {states}")
                 return next(iter(refusals.values()), none)
             try:
-                answer = await replica.call(call.tool, form, LOAD_SECONDS + seconds + SEND_SECONDS, raw=call.raw)
+                answer = await replica.call(call.tool, form, LOAD_SECONDS + seconds + SEND_SECONDS, raw=True)
             except ToolFault as fault:
                 if fault.cause == "timeout":  # it is there, as ``watch`` knows
                     return failure(500, str(fault))
