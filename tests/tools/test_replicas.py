@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from PIL import Image
 
@@ -110,6 +112,20 @@ def test_files_go_to_a_replica_and_come_back(server: Running, alone: Running, tm
     assert Path(drawn.content).read_bytes() == Path(expected.content).read_bytes()
 
 
+def test_a_client_of_the_original_protocol_gets_a_picture_as_base64(server: Running, alone: Running) -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (20, 20)).save(picture, "png")
+
+    def form() -> aiohttp.FormData:
+        made = aiohttp.FormData({"bbox": "1 1 9 9"})
+        made.add_field("image", picture.getvalue(), filename="image")
+        return made
+
+    ((status, drawn),) = ask(server.url, form(), tool="DrawBox")
+    assert status == 200 and drawn.startswith("iVBORw0KGgo")
+    assert ask(alone.url, form(), tool="DrawBox") == [(200, drawn)]
+
+
 def test_limits_of_replicas_add_up_and_calls_are_counted() -> None:
     with web_server(telling("a")) as one, web_server(telling("b", at_once=3)) as two, in_front(one, two) as url:
         about = get(f"{url}/about")["tools"]["Tool"]
@@ -178,8 +194,6 @@ def test_a_client_that_leaves_takes_its_waiting_calls_along() -> None:
         return word
 
     async def leave(url: str) -> None:
-        import aiohttp
-
         async with aiohttp.ClientSession() as session:
             calls = [asyncio.create_task(session.post(f"{url}/Tool", data={"word": word})) for word in ("a", "b", "c")]
             await asyncio.sleep(0.5)

@@ -191,7 +191,7 @@ class ReplicaPool:
                 none = failure(503, f"no replica of {call.tool} is there; start one again: {states}")
                 return next(iter(refusals.values()), none)
             try:
-                answer = await replica.call(call.tool, form, LOAD_SECONDS + seconds + SEND_SECONDS, raw=True)
+                answer = await replica.call(call.tool, form, LOAD_SECONDS + seconds + SEND_SECONDS, raw=call.raw)
             except ToolFault as fault:
                 if fault.cause == "timeout":  # it is there, as ``watch`` knows
                     return failure(500, str(fault))
