@@ -211,7 +211,8 @@ def test_a_client_that_leaves_takes_its_waiting_calls_along() -> None:
 # -- replicas that are lost
 
 
-def test_calls_of_a_killed_replica_are_answered_by_the_other(impatient: None, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_calls_of_a_killed_replica_are_answered_by_the_other() -> None:
     one, two = Running("--tools", "Slow"), Running("--tools", "Slow")
     with in_front(one.url, two.url) as url:
         threading.Timer(0.3, one.end, [signal.SIGKILL]).start()
@@ -250,13 +251,18 @@ def get_text(url: str) -> str:
         return str(reply.read().decode())
 
 
-def test_calls_of_a_replica_that_stops_answering_go_to_the_other(impatient: None) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_calls_of_a_replica_that_stops_answering_go_to_the_other() -> None:
     silent = Running("--tools", "Slow")
     other = Running("--tools", "Slow")
     with in_front(silent.url, other.url) as url:
         assert ask(url, {"word": "x"}, {"word": "y"}, tool="Slow") == [(200, "x"), (200, "y")]
         os.kill(silent.process.pid, signal.SIGSTOP)
+        goes_on, start = threading.Timer(30, os.kill, (silent.process.pid, signal.SIGCONT)), time.monotonic()
+        goes_on.start()
         assert ask(url, *[{"word": "x"}] * 4, tool="Slow") == [(200, "x")] * 4
+        assert time.monotonic() - start < 20, "no answer of the silent one was waited for"
+    goes_on.cancel()
     os.kill(silent.process.pid, signal.SIGCONT)
     silent.stop()
     other.stop()
@@ -271,7 +277,8 @@ def refusal(*addresses: str, names: list[str] | None = None) -> str:
     return str(problem.value)
 
 
-def test_a_replica_that_is_not_ready_is_named(impatient: None) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_a_replica_that_is_not_ready_is_named() -> None:
     with canned_server({"/about": [b""]}) as nobody, web_server(telling("a")) as fine:
         told = refusal(fine, nobody.url)
     assert told.startswith(f"--replica {nobody.url} is not ready within 0.1 s: the tool server cannot be reached at")
