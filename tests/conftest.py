@@ -31,7 +31,7 @@ HEAVY = (
     "tools/test_detection.py", "tools/test_detection_offline.py", "tools/test_generate.py", "tools/test_speech.py",
     "tools/test_vision.py", "gta/test_similarity_device.py",
     # Ray
-    "launch", "tools/test_ray_serve.py",
+    "launch",
     # a browser
     "reports/test_compare_browser.py", "plugins/allure/test_dashboard.py", "plugins/page/test_page_browser.py",
     "plugins/view/test_view_browser.py",

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CPUS = 8.0
-"""Processors that it claims to have: replicas and shards are to find room on any machine."""
+"""Processors that it claims to have: shards are to find room on any machine."""
 
 
 _STARTED: list[subprocess.Popen[bytes]] = []

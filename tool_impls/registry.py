@@ -28,7 +28,7 @@ from tool_impls.perception.detection import finder
 from tool_impls.perception.detection.tools import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.perception.mathocr import MathOCR
 from tool_impls.perception.ocr import OCR
-from tool_impls.settings import PLACEMENT, TOP, Option, ToolSettings, as_table, read_table
+from tool_impls.settings import TOP, Option, ToolSettings, as_table, read_table
 from tool_impls.video import tools as video
 
 GTA_ATOMIC: tuple[type[BenchTool], ...] = (
@@ -135,8 +135,7 @@ def load(path: Path) -> ToolSettings:
 
 def parse(table: Any, base: Path) -> ToolSettings:
     """Settings from the decoded table. ``base``: where relative paths start. Raises UsageProblem."""
-    own = {**BACKENDS, **{name: kind.known_options() for name, kind in TOOLS.items()}}
-    known = {name: (*options, *PLACEMENT) for name, options in own.items()}
+    known = {**BACKENDS, **{name: kind.known_options() for name, kind in TOOLS.items()}}
     table = as_table(table, "tools", {**known, "disable": None, **{option.name: None for option in TOP}})
     top = read_table({option.name: table[option.name] for option in TOP if option.name in table}, "tools", TOP, base)
     tables = {

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from agentgauge.core.errors import UsageProblem
 
-Kind = Literal["bool", "int", "float", "text", "path", "weights", "range"]
+Kind = Literal["bool", "int", "float", "text", "path", "weights"]
 NOUNS: Mapping[Kind, str] = {
     "bool": "true or false",
     "int": "an integer",
@@ -33,7 +33,6 @@ NOUNS: Mapping[Kind, str] = {
     "text": "a string",
     "path": "a path as a string",
     "weights": "a path or a name as a string",
-    "range": "an integer, or a list of two: the fewest and the most",
 }
 
 
@@ -44,8 +43,7 @@ class Option:
     ``default``: the value where the table has none; None means "not set". ``released``: another default for tools that
     should behave as the released ones (``ToolSettings.released``). ``least``: the smallest accepted number.
     ``accepted``: the accepted texts, all if empty. A path is made absolute from the settings file's folder; weights
-    too, unless nothing is there. Then they become the path of fetched weights of that name, or stay a name on a hub. A
-    range is read as two numbers, which are equal where the table has one.
+    too, unless nothing is there. Then they become the path of fetched weights of that name, or stay a name on a hub.
     """
 
     name: str
@@ -65,11 +63,10 @@ class Option:
             "bool": isinstance(value, bool),
             "int": isinstance(value, int) and not isinstance(value, bool),
             "float": isinstance(value, int | float) and not isinstance(value, bool),
-            "range": _is_range(value),
         }.get(self.kind, isinstance(value, str) and value != "")
         if not fits:
             raise UsageProblem(f"{self.name} in [{table}] must be {NOUNS[self.kind]}; got {value!r}")
-        if self.least is not None and (value[0] if isinstance(value, list) else value) < self.least:
+        if self.least is not None and value < self.least:
             raise UsageProblem(f"{self.name} in [{table}] must be at least {self.least:g}; got {value!r}")
         if self.accepted and value not in self.accepted:
             raise UsageProblem(f"{self.name} in [{table}] must be one of {', '.join(self.accepted)}; got {value!r}")
@@ -79,14 +76,7 @@ class Option:
             from tool_impls.published_weights import fetched
 
             return str(fetched(value, base) or value)
-        if self.kind == "range":
-            return tuple(value) if isinstance(value, list) else (value, value)
         return float(value) if self.kind == "float" else value
-
-
-def _is_range(value: Any) -> bool:
-    ends = value if isinstance(value, list) and len(value) == 2 else [value]
-    return all(isinstance(end, int) and not isinstance(end, bool) for end in ends) and ends == sorted(ends)
 
 
 def read_table(value: Any, table: str, options: Sequence[Option], base: Path) -> dict[str, Any]:
@@ -99,6 +89,8 @@ def read_table(value: Any, table: str, options: Sequence[Option], base: Path) ->
 def as_table(value: Any, table: str, accepted: Mapping[str, object]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise UsageProblem(f"[{table}] in the settings must be a table; got {value!r}")
+    if old := [key for key in _OF_SERVE if key in value and key not in accepted]:
+        raise UsageProblem(f"{old[0]} in [{table}] {NO_SERVE}")
     if unknown := ", ".join(sorted(set(value) - set(accepted))):
         known = ", ".join(sorted(accepted))
         raise UsageProblem(f"[{table}] in the settings does not know {unknown}; accepted are {known}")
@@ -109,16 +101,13 @@ TOP = (
     Option("basic", "bool", False, "allow the plain stand-ins of tools that would need a model"),
     Option("missing", "text", "refuse", "what to do with tools that cannot work", accepted=("refuse", "disable")),
     Option("devices", "text", "auto", "where models run: cpu, cuda:0, or several with commas"),
-    Option("replicas", "range", None, "replicas on Ray Serve that the light tools share", least=1),
 )
 
-
-PLACEMENT = (
-    Option("replicas", "range", None, "replicas on Ray Serve: their number, or the fewest and the most", least=1),
-    Option("cpus", "float", 0.0, "processors that a replica reserves, and threads of its libraries", least=0),
-    Option("gpus", "float", None, "GPUs that a replica reserves, or a part of one", least=0),
+NO_SERVE = (
+    "was for tools on Ray Serve, which are no more; leave it out, start `agentgauge serve-tools` on each machine, and"
+    " name them all to one in front: `agentgauge serve-tools --replica URL --replica URL`"
 )
-"""Further options of the table of a tool or of a back end, for ``agentgauge serve-tools --ray``."""
+_OF_SERVE = ("replicas", "cpus", "gpus")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +118,6 @@ class ToolSettings:
     missing: str = "refuse"
     disable: frozenset[str] = frozenset()
     devices: str = "auto"
-    replicas: tuple[int, int] | None = None
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     released: bool = True  # options that have a released value take it: --scoring=parity
     allow_unsafe: bool = False  # run code without the minimum of protection; only the command line can say so

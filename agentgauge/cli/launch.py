@@ -60,18 +60,19 @@ def _parser() -> CommandParser:
     parser.add_argument("--workers", type=int, metavar="N", help="with --ray: shards that run at a time, of all runs")
     parser.add_argument("--cpus", type=float, metavar="C", help="with --ray: CPUs reserved for each shard (default: 1)")
     parser.add_argument("--gpus", type=float, metavar="G", help="with --ray: GPUs reserved for each shard (default: 0)")
-    parser.add_argument(
-        "--tools",
-        action="store_true",
-        help="with --ray: start one tool server for all shards of a run, whose tools run on Ray Serve",
-    )
+    parser.add_argument("--tools", action="store_true", help=argparse.SUPPRESS)  # that was; its users are told
     parser.add_argument("arguments", nargs="*", metavar="PYTEST", help="pytest's arguments, after --")
     return parser
 
 
 def _on_ray(options: argparse.Namespace) -> LaunchOptions | None:
     """Raises UsageProblem."""
-    given = {"workers": options.workers, "cpus": options.cpus, "gpus": options.gpus, "tools": options.tools or None}
+    given = {"workers": options.workers, "cpus": options.cpus, "gpus": options.gpus}
+    if options.tools:
+        raise UsageProblem(
+            "--tools started tools on Ray Serve, which are no more; leave it out, start `agentgauge serve-tools`, and"
+            " name its address after -- with --tool-server"
+        )
     if options.ray is None:
         if lost := [f"--{name}" for name, value in given.items() if value is not None]:
             raise UsageProblem(f"{lost[0]} goes with --ray only; give both, or neither")
@@ -85,7 +86,7 @@ def _on_ray(options: argparse.Namespace) -> LaunchOptions | None:
         raise UsageProblem("--workers must be 1 or more, --cpus and --gpus 0 or more")
     if wrong := [one for one in (cpus, gpus) if one > 1 and one % 1]:
         raise UsageProblem(f"--cpus and --gpus must be integers, or less than 1, not {wrong[0]:g}")
-    return LaunchOptions(options.ray, options.workers, cpus, gpus, tools=options.tools)
+    return LaunchOptions(options.ray, options.workers, cpus, gpus)
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:

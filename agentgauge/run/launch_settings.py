@@ -27,7 +27,6 @@ class LaunchOptions:
     cpus: float  # that Ray reserves for each shard
     gpus: float
     processes: int = 0  # xdist workers of each shard; 0: its one pytest process runs its cases
-    tools: bool = False  # one tool server for all shards, whose tools run on the cluster
     sharing: int = 1  # runs side by side that ask the same model, and share its rates
 
     def part(self, total: int, number: int) -> int:

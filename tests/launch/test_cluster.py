@@ -156,7 +156,6 @@ def test_a_cluster_of_ours_listens_on_loopback_only(ray_cluster: Cluster) -> Non
         str(handle.readlink())
         for process in Path("/proc").glob("[0-9]*")
         if b"RAY_AUTH_TOKEN=" + ray_cluster.environment["RAY_AUTH_TOKEN"].encode() in _environment(process)
-        if not _is_replica(process)  # Ray Serve's listen everywhere, and want the token
         for handle in _handles(process)
     }
     listening = {}
@@ -174,13 +173,6 @@ def _environment(process: Path) -> bytes:
         return (process / "environ").read_bytes()
     except OSError:  # it has ended
         return b""
-
-
-def _is_replica(process: Path) -> bool:
-    try:
-        return b"ServeReplica" in (process / "cmdline").read_bytes()
-    except OSError:
-        return True
 
 
 def _handles(process: Path) -> list[Path]:

@@ -25,8 +25,7 @@ from agentgauge.core.tools import Tool
 from tests.every import every
 from tests.parity.canned_tools import body_of, canned_tools, picture
 from tests.parity.golden import cases, golden_folder, listed, load, needs, parameters, vector
-from tests.tools.ray_server import on_ray
-from tests.tools.servers import canned_server, threaded, web_server
+from tests.tools.servers import canned_server, in_front, threaded, web_server
 from tests.tools.servers import http as answer
 from tool_impls.server.client import ToolServerBox
 from tool_impls.server.protocol import read_document, write_document
@@ -74,29 +73,17 @@ def test_document_holds_no_other_tools() -> None:
 # --- our server, their requests ------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["threads", pytest.param("ray", marks=pytest.mark.heavy)])
-def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server with the canned tools of the golden data: in threads of this process, and on Ray Serve."""
+@pytest.fixture(scope="module", params=["alone", "in front"])
+def served(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A server with the canned tools of the golden data, and one in front of two such servers."""
     assert FOLDER is not None, "the module is skipped without golden data"
-    tools = canned_tools(FOLDER)
-    if request.param == "threads":
-        with web_server(lambda: threaded([kind(ToolSettings()) for kind in tools.values()]).application()) as url:
+    tools = [kind(ToolSettings()) for kind in canned_tools(FOLDER).values()]
+    with web_server(lambda: threaded(tools).application()) as url:
+        if request.param == "alone":
             yield url
-        return
-    cluster = request.getfixturevalue("ray_cluster")
-    extra = tmp_path_factory.mktemp("canned") / "extra.py"
-    extra.write_text(EXTRA.format(root=str(Path(__file__).parents[2]), folder=str(FOLDER)))
-    with on_ray(cluster, "--no-token", "--extra", str(extra), "--tools", ",".join(tools)) as server:
-        yield server.url
-
-
-EXTRA = """
-import sys
-from pathlib import Path
-sys.path.insert(0, {root!r})
-from tests.parity.canned_tools import canned_tools
-globals().update(canned_tools(Path({folder!r}), __name__))
-"""
+            return
+        with web_server(lambda: threaded(tools).application()) as other, in_front(url, other) as both:
+            yield both
 
 
 def _body(message: Mapping[str, Any]) -> bytes:

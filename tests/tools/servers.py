@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -178,9 +179,11 @@ def threaded(
     *,
     queue: int = 256,
     root: Path | None = None,
+    told: Mapping[str, Any] = MappingProxyType({}),
     **options: Any,
 ) -> ToolServer:
-    """A tool server whose tools run in threads of this process. ``states``: of tools that are not ready."""
+    """A tool server whose tools run in threads of this process. ``states``: of tools that are not ready. ``told``: what
+    identifies each of them, beside its name."""
     from tool_impls.server.app import ToolQueue, ToolServer
     from tool_impls.server.execution import ToolMetrics
 
@@ -197,4 +200,24 @@ def threaded(
         )
         for tool in tools
     ]
-    return ToolServer(queues, ToolMetrics(), scratch, **options)
+    identities = {tool.meta.name: {"state": "ready", **told} for tool in tools}
+    return ToolServer(queues, ToolMetrics(), scratch, **{"fingerprints": lambda: identities, **options})
+
+
+@contextmanager
+def in_front(*addresses: str, names: Sequence[str] | None = None) -> Iterator[str]:
+    """A tool server of this process in front of replicas; gives its address."""
+    from tool_impls.server.app import running
+    from tool_impls.server.replicas import front
+    from tool_impls.server.requests import WITHOUT_TOKEN
+
+    address: list[str] = []
+
+    async def start(ready: asyncio.Event) -> None:
+        async with running(await front(addresses, names, WITHOUT_TOKEN), ("127.0.0.1", 0)) as port:
+            address.append(f"http://127.0.0.1:{port}")
+            ready.set()
+            await asyncio.Event().wait()
+
+    with background(start):
+        yield address[0]

@@ -35,8 +35,9 @@ class Running:
 
     def __init__(self, *arguments: str, **environment: str) -> None:
         guarded = () if TOOL_TOKEN in environment else ("--no-token",)
+        tools = () if "--replica" in arguments else ("--extra", str(NASTY))
         module = (sys.executable, "-m", "tool_impls.server.command")
-        command = [*module, "--port", "0", "--extra", str(NASTY), *guarded, *arguments]
+        command = [*module, "--port", "0", *tools, *guarded, *arguments]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop; a pipe that nobody reads would stop the server
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=self._errors, env={**os.environ, **environment}

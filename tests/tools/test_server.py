@@ -348,8 +348,14 @@ def _ask_in_vain(url: str, form: dict[str, str]) -> None:
         (["--port", "99999"], "--port must be from 0 (any free one) to 65535; got 99999"),
         (["--tools", ","], "--tools names no tool"),
         (["--files", "nowhere"], "--files names no folder: nowhere"),
-        (["--ray", "ray://head:10001"], "--ray takes no ray:// address"),
-        (["--ray", "head"], "or HOST:PORT; got 'head'"),
+        (
+            ["--ray", "auto"],
+            "--ray was for tools on Ray Serve, which are no more; leave it out, start",
+        ),
+        (["--replica", "gpu-box"], "--replica 'gpu-box' is not an address; give one such as http://gpu-box:16181"),
+        (["--replica", "http://h", "--devices", "cpu"], "--devices is for the servers that run tools; give it to each"),
+        (["--replica", "http://h", "--allow-unsafe-code"], "--allow-unsafe-code is for the servers that run tools"),
+        (["--replica", "http://h", "--files", "."], "--files is for the servers that run tools"),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_status_4(

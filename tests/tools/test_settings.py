@@ -264,7 +264,7 @@ def test_paths_start_from_the_settings_file(tmp_path: Path) -> None:
         ('[tools.vision]\nurl = ""', "url in [tools.vision] must be a string; got ''"),
         (
             "[tools.OCR]\nmerge = true",
-            "does not know merge; accepted are cpus, device, gpus, paragraphs, queue, replicas, seconds",
+            "does not know merge; accepted are device, paragraphs, queue, seconds",
         ),
         (
             '[tools.OCR]\ndevice = "gpu"',
@@ -272,6 +272,12 @@ def test_paths_start_from_the_settings_file(tmp_path: Path) -> None:
         ),
         ('[tools]\ndevices = "cpu,cuda"', "devices in [tools]: the device 'cuda' is none"),
         ('[tools.Plot]\ndevice = "cpu"', "[tools.Plot] in the settings does not know device"),
+        (
+            "[tools]\nreplicas = 2",
+            "replicas in [tools] was for tools on Ray Serve, which are no more; leave it out",
+        ),
+        ("[tools.OCR]\ncpus = 2", "cpus in [tools.OCR] was for tools on Ray Serve"),
+        ("[tools.vision]\ngpus = 0.5", "gpus in [tools.vision] was for tools on Ray Serve"),
         ("[tools.OCR]\nseconds = 0", "seconds in [tools.OCR] must be at least 0.1; got 0"),
         ("[tools.OCR]\nqueue = 1.5", "queue in [tools.OCR] must be an integer; got 1.5"),
         ("[tools.OCR]\nqueue = true", "queue in [tools.OCR] must be an integer; got True"),

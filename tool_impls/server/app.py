@@ -1,12 +1,14 @@
-"""The tool server: AgentLego's HTTP protocol (docs/benchmarks/tools.md#tool-server) in front of the tools, and four
+"""The tool server: AgentLego's HTTP protocol (docs/benchmarks/tools.md#tool-server) in front of the tools, and five
 addresses of its own.
 
     agentgauge serve-tools --port 16181 --settings agentgauge.toml
 
-``GET /health`` (it runs), ``/ready`` (what was to be loaded is loaded), ``/tools`` (fingerprints) and ``/metrics``
-(Prometheus). When it listens it prints one line of JSON, ``{"url": ..., "token": ...}``, and serves until SIGTERM or
-SIGINT. The work is done in processes (``tool_impls.server.worker_pool``): a few for light tools, one for each device
-for tools with models. A tool's model loads at its first call, so a run pays only for the tools that it uses.
+``GET /health`` (it runs), ``/ready`` (what was to be loaded is loaded), ``/tools`` (fingerprints), ``/about`` (version
+and limits, for a server in front of it) and ``/metrics`` (Prometheus). When it listens it prints one line of JSON,
+``{"url": ..., "token": ...}``, and serves until SIGTERM or SIGINT. The work is done in processes
+(``tool_impls.server.worker_pool``): a few for light tools, one for each device for tools with models; or by other
+servers (``tool_impls.server.replicas``). A tool's model loads at its first call, so a run pays only for the tools that
+it uses.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from agentgauge.core.announcement import own_version
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import given_listener
 from agentgauge.core.tools import Tool
@@ -58,7 +61,7 @@ class ToolQueue:
         self.tool, self.state, self.pool, self.limit = tool, state, pool, limit
         self.calls = 0  # waiting and running calls
         self.running = 0
-        self._seconds = seconds
+        self._seconds, self._number = seconds, slots
         self._slots = asyncio.Semaphore(slots)
 
     @property
@@ -77,6 +80,11 @@ class ToolQueue:
             reason = "calls waiting, which is its limit; try again, or lower --in-flight"
             return failure(503, f"{name} has {self.calls} {reason}")
         return None
+
+    def about(self) -> dict[str, Any]:
+        """The tool and its limits, as ``tool_impls.server.replicas.Offer`` has them."""
+        limits = {"slots": self._number, "queue": self.limit, "seconds": self._seconds}
+        return {"meta": self.tool.to_json(), "state": self.state, **limits}
 
     @property
     def waiting(self) -> int:
@@ -144,6 +152,7 @@ class ToolServer:
             "/openapi.json": lambda: _json(self._document),
             "/health": self._health,
             "/ready": self._ready,
+            "/about": self._about,
             "/metrics": lambda: web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE}),
         }
         for path, page in pages.items():
@@ -181,6 +190,10 @@ class ToolServer:
 
     def _ready(self) -> web.Response:
         return _json({"ready": not self._loading, "waiting_for": self._loading}, 503 if self._loading else 200)
+
+    def _about(self) -> web.Response:
+        tools = {name: queue.about() for name, queue in self._queues.items()}
+        return _json({"version": own_version(), "tools": tools})
 
     async def _tools(self, request: web.Request) -> web.StreamResponse:
         from agentgauge.core.web_server import answering

@@ -54,7 +54,7 @@ class ToolServerBox:
         """``answer_seconds``: how long one answer may take, queueing on the server included. ``retry_seconds``: how
         long a call tries to connect, because a server that died may be restarting."""
         url, token = without_token(url)
-        self._url = url.rstrip("/")
+        self.url = url.rstrip("/")
         self._token = token or os.environ.get(TOOL_TOKEN)
         register(self._token)
         self._answer_seconds, self._retry_seconds = answer_seconds, retry_seconds
@@ -72,15 +72,15 @@ class ToolServerBox:
         """The tools in the server's document, which is requested once. Raises ToolFault."""
         async with self._discovery:
             if self._tools is None:
-                status, _, body, *_ = await self._exchange("GET", f"{self._url}/openapi.json")
+                status, _, body, *_ = await self.exchange("GET", f"{self.url}/openapi.json")
                 if status != 200:
                     advice = f"; it requires its token: set {TOOL_TOKEN}" if status == 401 else ""
-                    words = f"the tool server {self._url} answered HTTP {status} for its list of tools{advice}"
+                    words = f"the tool server {self.url} answered HTTP {status} for its list of tools{advice}"
                     raise ToolFault(words, cause=f"http {status}")
                 try:
-                    self._tools = read_document(redacted(_decoded(body)), self._url)
+                    self._tools = read_document(redacted(_decoded(body)), self.url)
                 except ProtocolError as error:
-                    raise ToolFault(f"{self._url} is not a tool server: {error}", cause="protocol") from None
+                    raise ToolFault(f"{self.url} is not a tool server: {error}", cause="protocol") from None
             return self._tools
 
     async def call(
@@ -110,12 +110,12 @@ class ToolServerBox:
         self, remote: RemoteTool, values: Mapping[str, str | bytes], files: Mapping[str, bytes]
     ) -> tuple[Answer, float | None]:
         """The answer to a call; and the seconds that it took at first, where it is that of an earlier, equal call."""
-        send = partial(self._exchange, "POST", remote.url, partial(encode_call, remote.tool, values, files))
-        ours = urlsplit(remote.url).netloc == urlsplit(self._url).netloc  # a document may name other servers
+        send = partial(self.exchange, "POST", remote.url, partial(encode_call, remote.tool, values, files))
+        ours = urlsplit(remote.url).netloc == urlsplit(self.url).netloc  # a document may name other servers
         if self.results is None or not ours:
             return await send(), None
         if self._repeated is None:
-            self._repeated = RepeatedCalls(self.results, partial(self._exchange, "GET", f"{self._url}/tools"))
+            self._repeated = RepeatedCalls(self.results, partial(self.exchange, "GET", f"{self.url}/tools"))
         return await self._repeated.answer(remote.tool, values, files, send)
 
     async def close(self) -> None:
@@ -123,16 +123,25 @@ class ToolServerBox:
             await self._session.close()
             self._session = None
 
-    async def _exchange(self, method: str, url: str, form: Callable[[], Form] = lambda: (None, None)) -> Answer:
-        """Retries lost connections. Raises ToolFault."""
+    async def exchange(
+        self,
+        method: str,
+        url: str,
+        form: Callable[[], Form] = lambda: (None, None),
+        *,
+        seconds: float | None = None,
+        raw: bool = True,
+    ) -> Answer:
+        """Retries lost connections. ``seconds``: for the answer; None for those of the box. ``raw``: whether a file may
+        be the whole answer. Raises ToolFault."""
         import aiohttp
 
         if self._session is None:
             # No limit on connections: the run limits how many calls are concurrent.
-            connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=self._answer_seconds)
-            self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
-        headers = {"Accept": f"application/json, {protocol.RAW}"}
-        if self._token and urlsplit(url).netloc == urlsplit(self._url).netloc:  # a document may name other servers
+            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+        limit = seconds or self._answer_seconds
+        headers = {"Accept": f"application/json, {protocol.RAW}" if raw else "application/json"}
+        if self._token and urlsplit(url).netloc == urlsplit(self.url).netloc:  # a document may name other servers
             headers["Authorization"] = f"Bearer {self._token}"
         away_since, pause, cut_off = None, 0.1, 0
         while True:
@@ -142,11 +151,16 @@ class ToolServerBox:
                 headers["Content-Type"] = content_type
             try:
                 async with self._session.request(
-                    method, url, data=data, headers=headers, skip_auto_headers=("Content-Type",), allow_redirects=False
+                    *(method, url),
+                    data=data,
+                    headers=headers,
+                    skip_auto_headers=("Content-Type",),
+                    allow_redirects=False,
+                    timeout=aiohttp.ClientTimeout(total=limit),
                 ) as reply:
                     return reply.status, reply.reason or "", await reply.read(), reply.content_type, reply.headers
             except TimeoutError:
-                words = f"the tool server gave no answer within {self._answer_seconds:g} s ({url})"
+                words = f"the tool server gave no answer within {limit:g} s ({url})"
                 raise ToolFault(words, cause="timeout") from None
             except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
                 now = time.monotonic()

@@ -7,10 +7,9 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,10 @@ from tool_impls.availability import GPUS, LATER, check, handed
 from tool_impls.devices import Gpu, check_names
 from tool_impls.registry import load
 from tool_impls.server.app import ToolQueue, ToolServer, serve
-from tool_impls.server.execution import Execution, ExecutionRequest, ToolMetrics, on_this_machine
+from tool_impls.server.execution import ExecutionRequest, ToolMetrics, on_this_machine
+from tool_impls.server.replicas import front
 from tool_impls.server.requests import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
-from tool_impls.settings import ToolSettings
+from tool_impls.settings import NO_SERVE, ToolSettings
 
 
 def build(
@@ -36,7 +36,6 @@ def build(
     files: Path | None = None,
     preload: bool = False,
     access: Access = WITHOUT_TOKEN,
-    execute: Callable[[ExecutionRequest], Execution] = on_this_machine,
     gpus: tuple[Gpu, ...] | None = None,
     later: bool = False,
 ) -> ToolServer:
@@ -49,7 +48,7 @@ def build(
     kinds = {name: registry.TOOLS[name] for name in check(settings, names)}
     metrics, scratch = ToolMetrics(), OwnFolder("tools").path
     root, added = files.resolve() if files else None, tuple(path.resolve() for path in extras)
-    execution = execute(ExecutionRequest(settings, kinds, added, root, preload, metrics, scratch, gpus, later))
+    execution = on_this_machine(ExecutionRequest(settings, kinds, added, root, preload, metrics, scratch, gpus, later))
     queues = []
     for name, kind in kinds.items():
         values = settings.values(name, kind.known_options())
@@ -86,8 +85,9 @@ def parser() -> CommandParser:
     add("--devices", metavar="cuda:0,cuda:1", help=devices)
     add(GPUS, help=argparse.SUPPRESS)  # what a run has found out for its own server
     add("--preload", action="store_true", help="load all models at start; GET /ready answers 200 when that is done")
-    ray = "run the tools on Ray Serve: on a cluster that is started here (local), this machine's (auto), or HOST:PORT"
-    add("--ray", metavar="local|auto|ADDRESS", help=ray)
+    replica = "run no tool here: pass calls on to this tool server, and to the others that are named; may repeat"
+    add("--replica", action="append", default=[], metavar="URL", help=replica)
+    add("--ray", nargs="?", const="", help=argparse.SUPPRESS)  # that was; its users are told what to do
     scoring = "parity: options have the released tools' values"
     add("--scoring", choices=("parity", "strict"), default="parity", help=scoring)
     files = "folder of files that clients may name without sending them; with --mcp they are its resources"
@@ -109,36 +109,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for extra in arguments.extra:
             registry.add(extra)
-        with _execution(arguments.ray) as execute:
-            asyncio.run(_run(arguments, execute))
+        asyncio.run(_run(arguments))
     except AgentGaugeError as error:
         print(error, file=sys.stderr)
         return 4
     return 0
 
 
-@contextmanager
-def _execution(ray: str | None) -> Iterator[Callable[[ExecutionRequest], Execution]]:
-    """What works on calls, while a cluster is joined where one is named."""
-    if ray is None:
-        yield on_this_machine
-        return
-    from agentgauge.run.ray_cluster import LOCAL, connect, disconnect
-
-    connect(ray)
-    try:
-        from tool_impls.ray_serve.pool import on_ray
-
-        yield partial(on_ray, joined=ray != LOCAL)
-    finally:
-        disconnect()
-
-
-async def _run(arguments: argparse.Namespace, execute: Callable[[ExecutionRequest], Execution]) -> None:
-    settings = load(arguments.settings) if arguments.settings else ToolSettings()
-    released, devices = arguments.scoring == "parity", arguments.devices or settings.devices
-    settings = replace(settings, allow_unsafe=arguments.allow_unsafe_code, released=released, devices=devices)
-    _check_devices(arguments.devices)
+async def _run(arguments: argparse.Namespace) -> None:
+    if arguments.ray is not None:
+        raise UsageProblem(f"--ray {NO_SERVE}")
     access, printed = _access(arguments)
     if arguments.files and not arguments.files.is_dir():
         raise UsageProblem(f"--files names no folder: {arguments.files}")
@@ -147,15 +127,11 @@ async def _run(arguments: argparse.Namespace, execute: Callable[[ExecutionReques
     if arguments.tools is not None and not arguments.tools.strip(", "):
         raise UsageProblem("--tools names no tool; leave it out to serve all")
     names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
-    later = arguments.gpus == LATER
-    gpus = None if later or arguments.gpus is None else handed(arguments.gpus)
-    rest = {"preload": arguments.preload, "access": access, "execute": execute, "gpus": gpus, "later": later}
     if arguments.mcp:
         from tool_impls.mcp import require_package
 
         require_package("--mcp")
-    # in a thread, because a cluster takes its time, and its replicas are asked without an event loop
-    server = await asyncio.to_thread(build, settings, names, extras=arguments.extra, files=arguments.files, **rest)
+    server = await _in_front(arguments, names, access) if arguments.replica else _built(arguments, names, access)
     for line in by_device(server.devices):
         print(line, file=sys.stderr)
     if arguments.mcp:
@@ -165,6 +141,35 @@ async def _run(arguments: argparse.Namespace, execute: Callable[[ExecutionReques
         await serve_mcp(server, access, address, arguments.files, printed)
     else:
         await serve(server, arguments.host, arguments.port, printed)
+
+
+def _built(arguments: argparse.Namespace, names: Sequence[str] | None, access: Access) -> ToolServer:
+    settings = load(arguments.settings) if arguments.settings else ToolSettings()
+    released, devices = arguments.scoring == "parity", arguments.devices or settings.devices
+    settings = replace(settings, allow_unsafe=arguments.allow_unsafe_code, released=released, devices=devices)
+    _check_devices(arguments.devices)
+    later = arguments.gpus == LATER
+    gpus = None if later or arguments.gpus is None else handed(arguments.gpus)
+    rest: Any = {"preload": arguments.preload, "access": access, "gpus": gpus, "later": later}
+    return build(settings, names, extras=arguments.extra, files=arguments.files, **rest)
+
+
+async def _in_front(arguments: argparse.Namespace, names: Sequence[str] | None, access: Access) -> ToolServer:
+    """A server of the replicas. Raises UsageProblem for options that are the replicas'."""
+    theirs = [
+        "settings",
+        "devices",
+        "preload",
+        "scoring",
+        "extra",
+        "allow_unsafe_code",
+        *([] if arguments.mcp else ["files"]),
+    ]
+    for name in theirs:
+        if getattr(arguments, name) != parser().get_default(name):
+            where = "is for the servers that run tools; give it to each replica, and leave it out beside --replica"
+            raise UsageProblem(f"--{name.replace('_', '-')} {where}")
+    return await front(arguments.replica, names, access)
 
 
 def _check_devices(wanted: str | None) -> None:

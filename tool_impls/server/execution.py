@@ -1,4 +1,4 @@
-"""Where the calls of tools are executed: in worker processes of this machine, or elsewhere; and the figures of it."""
+"""Where the calls of tools are executed on this machine: its worker processes by tool; and a server's figures."""
 
 from __future__ import annotations
 
@@ -194,6 +194,7 @@ class ToolMetrics:
         self._device = Gauge(
             "agentgauge_tool_device", "1 where the model of a tool runs.", labelnames=["tool", "device"], **own
         )
+        self._replica = Gauge("agentgauge_replica_up", "1 while a replica gets calls.", labelnames=["replica"], **own)
         batches = Histogram("agentgauge_batch_size", "Calls that a model answered at once.", buckets=SIZES, **own)
         restarts = Counter("agentgauge_process_restarts", "Worker processes that ended and were replaced.", **own)
         self.batch, self.restarted = batches.observe, restarts.inc
@@ -204,6 +205,9 @@ class ToolMetrics:
         self._errors.labels(tool)
         self._queue.labels(tool).set_function(waiting)
         self._running.labels(tool).set_function(running)
+
+    def add_replica(self, url: str, there: Callable[[], bool]) -> None:
+        self._replica.labels(url).set_function(there)
 
     def placed(self, tool: str, devices: str) -> None:
         """``devices``: those of its model, with their cards."""

@@ -13,8 +13,7 @@ from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.tools import united, without_devices
 from agentgauge.run.launch.remote_cases import RemoteCases
 from agentgauge.run.launch.shard_spec import ShardSpecs
-from agentgauge.run.launch.tool_server import LaunchedTools
-from agentgauge.run.ray_cluster import check_room, connect, disconnect, head
+from agentgauge.run.ray_cluster import check_room, connect, disconnect
 from agentgauge.run.runner import Runner
 from agentgauge.run.settings import Settings
 
@@ -46,13 +45,9 @@ class Driver:
         self._failed = failed
         self.tools = tools
         self.sandbox: tuple[str, ...] = ()
-        self._server: LaunchedTools | None = None
         connect(self._options.address, cpus=self._options.cpus * self._options.workers)
         try:
             check_room(self._options.cpus, self._options.gpus)
-            if self._options.tools:
-                self._server = LaunchedTools(settings, configs, head(), failed)
-                settings = replace(settings, tool_server=self._server.url)
             self._tool_token = ""
             if settings.tool_server:
                 address, token = without_token(settings.tool_server)
@@ -64,9 +59,7 @@ class Driver:
             raise
 
     def close(self) -> None:
-        """End the tool server, if there is one, and leave the cluster."""
-        if self._server:
-            self._server.close()
+        """Leave the cluster."""
         disconnect()
 
     def cases(self, runner: Runner) -> RemoteCases:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from agentgauge.core.errors import UsageProblem
 from agentgauge.run.launch_settings import LaunchOptions
 from agentgauge.run.several.launcher import Launch
 
@@ -19,11 +18,6 @@ def on_cluster(options: LaunchOptions, runs: Sequence[Launch], width: int) -> It
     cannot be used."""
     from agentgauge.run.ray_cluster import LOCAL, connect, disconnect, head
 
-    if options.tools and len(runs) > 1:
-        raise UsageProblem(
-            "--tools starts the tools of one run, and there are several; start them once with `agentgauge serve-tools"
-            " --ray`, and name their server with --tool-server"
-        )
     is_ours = bool(runs) and options.address == LOCAL
     if is_ours:
         connect(LOCAL, cpus=options.cpus * options.workers)
