@@ -283,16 +283,16 @@ def refusal(*addresses: str, names: list[str] | None = None) -> str:
 
 
 def test_a_replica_that_is_not_ready_is_named(hurry: Callable[..., None]) -> None:
-    hurry(START=0.1)
+    hurry(START=1.0)
     with canned_server({"/about": [b""]}) as nobody, web_server(telling("a")) as fine:
         told = refusal(fine, nobody.url)
-    assert told.startswith(f"--replica {nobody.url} is not ready within 0.1 s: the tool server cannot be reached at")
+    assert told.startswith(f"--replica {nobody.url} is not ready within 1 s: the tool server cannot be reached at")
     assert told.endswith("; start it, or correct the address")
     loading = {"ready": False, "waiting_for": {"Tool": "loading"}}
     about = {"version": replicas.own_version(), "tools": {}}
     answers = {"/about": [http(200, about)], "/tools": [http(200, {})], "/ready": [http(503, loading)]}
     with canned_server(answers) as slow:  # type: ignore[arg-type]
-        assert "is not ready within 0.1 s: HTTP 503 for /ready: {'Tool': 'loading'}; start it" in refusal(slow.url)
+        assert "is not ready within 1 s: HTTP 503 for /ready: {'Tool': 'loading'}; start it" in refusal(slow.url)
 
 
 def test_a_replica_of_another_version_is_refused() -> None:
