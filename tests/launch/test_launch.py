@@ -105,13 +105,6 @@ def test_a_matrix_on_a_cluster_divides_workers_and_rates(launcher, endpoint):
     assert len(endpoint.requests) == 12
 
 
-def test_several_models_cannot_have_the_tools_of_one_run(launcher, endpoint):
-    result = ended(launcher.start("--model=oracle", "--model=baseline", "--run-dir=run", own=("--tools",)))
-    assert result.status == 4, result.output
-    assert "--tools starts the tools of one run, and there are several; start them once with" in result.output
-    assert not endpoint.requests
-
-
 def test_ctrl_c_keeps_what_is_finished_and_both_ways_go_on(launcher, endpoint):
     quick = endpoint.choose
     endpoint.choose = lambda seen: slow(60)(seen) if "word5" in str(seen.body) else quick(seen)

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,14 @@ TOOLS = "Echo,Hang,Crash,Slow,NoWeights,Read,Gather,Leave,Calculator,DrawBox"
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in (("START", 0.1), ("LOOK", 0.1), ("SILENT", 2.0), ("WAIT", 1.0)):
-        monkeypatch.setattr(replicas, f"{name}_SECONDS", seconds)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Shortens what a front waits for, by the names of its constants."""
+
+    def shorten(**seconds: float) -> None:
+        for name, value in seconds.items():
+            monkeypatch.setattr(replicas, f"{name}_SECONDS", value)
+
+    return shorten
 
 
 @pytest.fixture(scope="module")
@@ -211,8 +216,8 @@ def test_a_client_that_leaves_takes_its_waiting_calls_along() -> None:
 # -- replicas that are lost
 
 
-@pytest.mark.usefixtures("impatient")
-def test_calls_of_a_killed_replica_are_answered_by_the_other() -> None:
+def test_calls_of_a_killed_replica_are_answered_by_the_other(hurry: Callable[..., None]) -> None:
+    hurry(LOOK=0.1, WAIT=1.0)
     one, two = Running("--tools", "Slow"), Running("--tools", "Slow")
     with in_front(one.url, two.url) as url:
         threading.Timer(0.3, one.end, [signal.SIGKILL]).start()
@@ -251,8 +256,8 @@ def get_text(url: str) -> str:
         return str(reply.read().decode())
 
 
-@pytest.mark.usefixtures("impatient")
-def test_calls_of_a_replica_that_stops_answering_go_to_the_other() -> None:
+def test_calls_of_a_replica_that_stops_answering_go_to_the_other(hurry: Callable[..., None]) -> None:
+    hurry(LOOK=0.1, SILENT=2.0)
     silent = Running("--tools", "Slow")
     other = Running("--tools", "Slow")
     with in_front(silent.url, other.url) as url:
@@ -277,17 +282,17 @@ def refusal(*addresses: str, names: list[str] | None = None) -> str:
     return str(problem.value)
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_replica_that_is_not_ready_is_named() -> None:
+def test_a_replica_that_is_not_ready_is_named(hurry: Callable[..., None]) -> None:
+    hurry(START=1.0)
     with canned_server({"/about": [b""]}) as nobody, web_server(telling("a")) as fine:
         told = refusal(fine, nobody.url)
-    assert told.startswith(f"--replica {nobody.url} is not ready within 0.1 s: the tool server cannot be reached at")
+    assert told.startswith(f"--replica {nobody.url} is not ready within 1 s: the tool server cannot be reached at")
     assert told.endswith("; start it, or correct the address")
     loading = {"ready": False, "waiting_for": {"Tool": "loading"}}
     about = {"version": replicas.own_version(), "tools": {}}
     answers = {"/about": [http(200, about)], "/tools": [http(200, {})], "/ready": [http(503, loading)]}
     with canned_server(answers) as slow:  # type: ignore[arg-type]
-        assert "is not ready within 0.1 s: HTTP 503 for /ready: {'Tool': 'loading'}; start it" in refusal(slow.url)
+        assert "is not ready within 1 s: HTTP 503 for /ready: {'Tool': 'loading'}; start it" in refusal(slow.url)
 
 
 def test_a_replica_of_another_version_is_refused() -> None:
