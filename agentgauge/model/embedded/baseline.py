@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
+from agentgauge.model.embedded import choices, notebook, sums
 from agentgauge.model.embedded.view import OfferedTool, RequestView, look
 
 MAX_CALLS = 3
@@ -42,9 +43,25 @@ _STOP_WORDS = frozenset(
 )
 
 
+FORMS: Sequence[tuple[str, Callable[[RequestView], str]]] = (
+    (r"Chosen Plan:", lambda view: choices.plan_number(view.asked[-1])),
+    (r"multiple-choice|\\nA[.)] |\nA[.)] ", lambda view: choices.letters(view.asked[-1])),
+    (r"#INPUT#", lambda view: sums.output(view.asked[-1])),
+    (r"#ANSWER#", lambda view: sums.answer(view.asked[-1])),
+    (r"\bWrite a plan\b|#PLAN#:?\s*\Z", lambda view: sums.plan(view.asked[-1])),
+    (r"```python", lambda view: sums.program(view.asked[0], len(view.asked) - 1)),
+    (r'"cell_type"|notebook cells', lambda view: notebook.cells(view.asked[0])),
+)
+"""The form that the last message asks for, without tools, and the rule for it. The first that fits is taken."""
+
+
 def baseline_reply(request: ChatRequest) -> ChatReply:
     """The next reply. Deterministic."""
     view = look(request)
+    if not view.tools and view.asked:
+        for mark, rule in FORMS:
+            if re.search(mark, view.asked[-1]):
+                return ChatReply(text=rule(view))
     tool = choose(view)
     if tool is None:
         text = answer(view)

@@ -41,6 +41,7 @@ class RequestView:
     observations: tuple[str, ...]
     react: bool
     must_answer: bool  # the last message asks to sum up
+    asked: tuple[str, ...]  # all texts of the user
 
 
 def look(request: ChatRequest) -> RequestView:
@@ -79,6 +80,7 @@ def look(request: ChatRequest) -> RequestView:
         observations=tuple(observations),
         react=bool(react_tools),
         must_answer=closing and request.messages[-1].get("role") == "user",
+        asked=tuple(queries),
     )
 
 
