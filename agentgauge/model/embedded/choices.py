@@ -19,15 +19,14 @@ def plan_number(text: str) -> str:
     common word counts against a plan."""
     plans = [(number, _NAME.findall(body)) for number, body in _PLAN.findall(text)]
     rest = _PLAN.sub("", text)
-    described = {name for _, names in plans for name in names}
-    lines = {name: [line for line in rest.splitlines() if re.search(rf"\b{name}\b", line)] for name in described}
-    about = {line for found in lines.values() for line in found}
-    asked = stems("\n".join(line for line in rest.splitlines() if line not in about))
-    fits = {
-        name: bool((stems_of_name(name) | stems(" ".join(found))) & asked) for name, found in lines.items() if found
-    }
-    ranked = [(sum(1 if fits[name] else -1 for name in names if name in fits), number) for number, names in plans]
-    best = max(ranked, key=lambda item: item[0], default=(0, "1"))
+    asked = stems(rest.rpartition("# Request")[2])
+    lines = {name: "" for _, names in plans for name in names}
+    for line in rest.splitlines():
+        if first := _NAME.search(line):
+            lines[first[0]] = line if first[0] in lines else ""
+    shared = {name: len((stems_of_name(name) | stems(line)) & asked) for name, line in lines.items()}
+    ranked = [(sum(shared[name] for name in names) / (1 + len(names)), number) for number, names in plans]
+    best = max(ranked, key=lambda item: item[0], default=(0.0, "1"))
     return f"Chosen Plan: {best[1]}"
 
 

@@ -27,6 +27,7 @@ OPERATIONS = (
     (r"difference|fewer|subtract|how many more|how much more", "numbers[0] - numbers[1]"),
     (r"greatest|largest|biggest|highest|maximum|most\b|longest", "max(numbers)"),
     (r"smallest|least|lowest|minimum|shortest|closest", "min(numbers)"),
+    (r"each\b|every\b|per\b", "math.prod(numbers)"),
     (r"sum\b|total|altogether|in all|together|add\b", "sum(numbers)"),
 )
 """The first whose words the problem has is taken. ``numbers`` holds the numbers of the problem or of the input."""
@@ -37,6 +38,7 @@ _ARITHMETIC = re.compile(
 _TRUTH = re.compile(r"\b(true|yes)\b\W+(?:or|and|/)\W*\b(?:false|no)\b", re.IGNORECASE)
 _PROBLEM = re.compile(r"#(?:PROBLEM|QUESTION)#:?\s*(.*?)(?=\n\s*\n[^\n]*#|\n#|\Z)", re.DOTALL)
 _INPUT = re.compile(r"#?\binput#?:?[ \t]*\n(.*?)(?:\n\s*\n|\n#|\Z)", re.DOTALL | re.IGNORECASE)
+_BOX = re.compile(r"^\(\s*-?\d+(?:\s*,\s*-?\d+){3}\s*\)(?:, score \d+)?\s*", re.MULTILINE)
 _SYMBOLS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -54,8 +56,8 @@ try:
     while True:
         lines.append(input())
 except EOFError:
-    text = "\\n".join(lines)
-numbers = [int(word) for word in text.split() if word.lstrip("-").isdigit()]
+    text = lines[-1] if lines else ""
+numbers = [int(word) for line in lines for word in line.split() if word.lstrip("-").isdigit()]
 try:
     print({code})
 except Exception:
@@ -73,7 +75,7 @@ def arithmetic_in(text: str) -> str | None:
     """The first sum, product and so on that the text writes out."""
     for found in _ARITHMETIC.finditer(text):
         expression = found.group().strip().replace("^", "**")
-        if evaluate(expression) is not None:
+        if re.search(r"\d\W*[-+*/]", expression) and evaluate(expression) is not None:
             return expression
     return None
 
@@ -90,17 +92,25 @@ def output(text: str) -> str:
     given = found.group(1) if found else ""
     code = _code(problem_of(text))
     result = _operate(code, given) if code else None
-    return f"#THOUGHTS# {_thought(problem_of(text))}\n#ANSWER#: {given if result is None else result}"
+    last = given.strip().rpartition("\n")[2]  # as the program does
+    return f"#THOUGHTS# {_thought(problem_of(text))}\n#ANSWER#: {last if result is None else result}"
 
 
 def program(text: str, tries: int = 0) -> str:
-    """A program for a contest. After failures the next operation is tried; without any the input is echoed."""
+    """A program for a contest. After failures the next operation is tried; without any the last line is echoed, since
+    the first ones mostly say how long it is."""
     return PROGRAM.format(code=_code(problem_of(text), tries) or "text")
 
 
 def plan(text: str) -> str:
     """A plan in words for a problem."""
     return f"1. Read all that is given. 2. {_thought(problem_of(text))} 3. Print or state the result alone."
+
+
+def expression_for(query: str, observation: str) -> str:
+    """The arithmetic in the question, else the sum of the numbers that were seen last, without those of boxes."""
+    seen = numbers(_BOX.sub("", observation))
+    return arithmetic_in(query) or "+".join(seen or numbers(query) or ["0"])
 
 
 def evaluate(expression: str) -> Fraction | None:
