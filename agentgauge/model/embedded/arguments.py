@@ -83,7 +83,7 @@ def _value(tool: OfferedTool, parameter: Parameter, source: _Source) -> Any:
     if kind == "object":
         return _object(tool, parameter, source)
     if kind == "array":
-        return _items(parameter, source)
+        return _items(tool, parameter, source)
     if (stated := _stated(parameter, source)) is not None or not parameter.is_required:
         return stated
     if (made := deliverables.value(tool, parameter.name, view)) is not None:
@@ -151,12 +151,18 @@ def _object(tool: OfferedTool, parameter: Parameter, source: _Source) -> Any:
     return found if found and all(one.name in found for one in parameter.members if one.is_required) else None
 
 
-def _items(parameter: Parameter, source: _Source) -> list[Any] | None:
-    """A list that the question has, of choices, codes or names; else its only one."""
+def _items(tool: OfferedTool, parameter: Parameter, source: _Source) -> list[Any] | None:
+    """A list that the question has, of choices, numbers, codes or names; else its only one."""
     lists = values.listed(source.text)
-    if parameter.item_choices:
+    item = parameter.item
+    found: list[Any]
+    if item and item.choices:
         asked = stems(source.text)
-        found = [one for one in parameter.item_choices if stems(str(one)) and stems(str(one)) <= asked]
+        found = [one for one in item.choices if stems(str(one)) and stems(str(one)) <= asked]
+    elif item and item.type in ("object", "array", "boolean"):
+        found = [one] if (one := _value(tool, item, source)) is not None else []
+    elif item and item.type in ("integer", "number"):
+        found = [value for value, _, _ in values.quantities(source.text)]
     elif _CODE_NAME.search(parameter.name.rstrip("s")):
         found = values.codes(source.text) or _all_from_results(parameter.name.rstrip("s"), source.view)
     elif lists:
@@ -177,9 +183,9 @@ def _stated(parameter: Parameter, source: _Source) -> Any:
         found = values.dates(source.text, today) or (values.dates(view.earlier, today) if parameter.is_required else [])
         hours = values.times(source.text) if clock else []
         joint = "T" if "t" in meaning.partition("dd")[2][:1] else " "
-        return f"{found[0]}{joint}{hours[0]}" if found and hours else source.next(found) if found else None
+        return f"{found[0]}{joint}{hours[0]}" if found and hours else _one(found, parameter, source)
     if clock:
-        return source.next(values.times(source.text)) if values.times(source.text) else None
+        return _one(values.times(source.text), parameter, source)
     if "mail" in meaning and (address := values.EMAIL.search(source.text)):
         return address[0]
     if parameter.name.lower() == "color" and (colour := values.COLOUR.search(source.text)):
@@ -187,13 +193,19 @@ def _stated(parameter: Parameter, source: _Source) -> Any:
     return None
 
 
+def _one(found: Sequence[_T], parameter: Parameter, source: _Source) -> _T | None:
+    """The next of what was found; one that was taken serves a required parameter alone."""
+    if not found or (not parameter.is_required and all(value in source.taken for value in found)):
+        return None
+    return source.next(found)
+
+
 def _text(parameter: Parameter, source: _Source) -> str | None:
     """A quotation; what stands behind from or to; a code for a number of something, else a name; of the question, of
     the results under the parameter's name, or of what was said before. Free text is the question itself."""
     view = source.view
     if _CODE_NAME.search(parameter.name):
-        found = values.codes(source.text) or _all_from_results(parameter.name, view) or values.codes(view.earlier)
-        return str(source.next(found)) if found else None
+        return _code(parameter.name, source)
     if quoted := [one for one in quotations(source.text) if one not in source.taken]:
         return str(source.next(quoted))
     if _FREE.search(parameter.name):
@@ -211,6 +223,19 @@ def _text(parameter: Parameter, source: _Source) -> str | None:
             return str(source.next(fresh))
     found = _all_from_results(parameter.name, view)
     return str(found[0]) if found and isinstance(found[0], str) else None
+
+
+def _code(name: str, source: _Source) -> str | None:
+    """The code behind a word of the name, else the next one that the question has, else what results or earlier
+    questions have."""
+    for word in sorted(stems_of_name(name) - {"id", "numb", "cod", "no", "key"}):
+        if beside := re.search(
+            rf"\b{word}\w*(?: (?:is|no|number))? ({values.CODE.pattern})", source.text, re.IGNORECASE
+        ):
+            return str(source.next([beside[1]]))
+    fresh = [code for code in values.codes(source.text) if code not in source.taken]
+    found = fresh or _all_from_results(name, source.view) or values.codes(source.view.earlier)
+    return str(source.next(found)) if found else None
 
 
 # -- results of earlier calls

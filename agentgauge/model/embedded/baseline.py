@@ -110,9 +110,14 @@ def choose(view: RequestView) -> OfferedTool | None:
 
 
 def score(tool: OfferedTool, words: frozenset[str]) -> float:
-    """The number of shared words. A word in the name counts twice; the length of the description does not matter."""
+    """The number of shared words. A word in the name counts twice; the length of the description does not matter. Half
+    as much count a parameter's name and a choice of it."""
     description = stems(tool.description)
-    return 2.0 * len(stems_of_name(tool.name) & words) + 4.0 * len(description & words) / (4.0 + len(description))
+    points = 2.0 * len(stems_of_name(tool.name) & words) + 4.0 * len(description & words) / (4.0 + len(description))
+    for one in tool.parameters:
+        named = stems_of_name(one.name) & words or any(stems(str(choice)) & words for choice in one.choices)
+        points += 0.5 * bool(named)
+    return points
 
 
 def _fit(tool: OfferedTool, view: RequestView) -> float:

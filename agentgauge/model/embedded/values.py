@@ -77,8 +77,9 @@ def codes(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """Words with a capital that do not begin a sentence."""
-    return _INNER_NAME.findall(text)
+    """Words with a capital that do not begin a sentence and are no day, no month and no I."""
+    found = _INNER_NAME.findall(text)
+    return [name for name in found if name.lower() not in (*DAYS, *MONTHS) and not re.match(r"I\b", name)]
 
 
 def listed(text: str) -> list[list[str]]:
@@ -87,8 +88,8 @@ def listed(text: str) -> list[list[str]]:
 
 
 def quantities(text: str) -> list[tuple[int | float, str, str]]:
-    """Numbers, also those in words, each with the word before it and the two behind it."""
-    words = _QUANTITY.findall(text)
+    """Numbers, also those in words, each with the word before it and the two behind it; none of a date or a time."""
+    words = _QUANTITY.findall(TIME.sub(" ", _ON_DAY.sub(" ", text)))
     found = []
     for place, word in enumerate(words):
         if (value := _number(word)) is not None:

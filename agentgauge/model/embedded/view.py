@@ -36,7 +36,7 @@ class Parameter:
     is_required: bool
     description: str = ""
     choices: tuple[Any, ...] = ()
-    item_choices: tuple[Any, ...] = ()  # of a list's items
+    item: Parameter | None = None  # of a list
     members: tuple[Parameter, ...] = ()  # of an object
 
 
@@ -157,22 +157,17 @@ def _parameters(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int =
 
 def _parameter(name: str, rule: Any, is_required: bool, root: Mapping[str, Any], depth: int) -> Parameter:
     schema = rule if isinstance(rule, Mapping) else {}
-    items = resolved(schema.get("items"), root)
+    items, choices = resolved(schema.get("items"), root), schema.get("enum")
     types = type_names(schema)
     return Parameter(
         name,
         types[0].lower() if types else "",
         is_required,
         str(schema.get("description") or ""),
-        _choices(schema),
-        _choices(items if isinstance(items, Mapping) else {}),
+        tuple(choices) if isinstance(choices, list) else (),
+        _parameter(name, items, True, root, depth + 1) if isinstance(items, Mapping) and depth < _DEEPEST else None,
         _parameters(schema, root, depth + 1),
     )
-
-
-def _choices(schema: Mapping[str, Any]) -> tuple[Any, ...]:
-    choices = schema.get("enum")
-    return tuple(choices) if isinstance(choices, list) else ()
 
 
 def _react_tools(texts: Iterable[str]) -> tuple[OfferedTool, ...]:
