@@ -25,6 +25,8 @@ _FREE = re.compile(
     re.IGNORECASE,
 )
 """Names of parameters that take what the user wrote as it is."""
+_LONGEST = 10_000  # characters of a question that are looked at
+_WORDS = re.compile(r"\w+")
 _NO = re.compile(r"\b(?:no|not|without|off|never|private|don't|except|leave out)\b", re.IGNORECASE)
 _FROM = re.compile(r"from|origin|source|start|depart", re.IGNORECASE)
 _TO = re.compile(r"to$|to_|destination|target|arriv|recipient", re.IGNORECASE)
@@ -52,7 +54,7 @@ class _Source:
 def fill(tool: OfferedTool, view: RequestView) -> tuple[dict[str, Any], list[str]]:
     """The arguments, and the names of the required ones for which there is nothing."""
     found: dict[str, Any] = {}
-    source = _Source(view, view.query)
+    source = _Source(view, view.query[:_LONGEST])
     for parameter in tool.parameters:
         value = _value(tool, parameter, source)
         if value is not None:
@@ -104,14 +106,14 @@ def _value(tool: OfferedTool, parameter: Parameter, source: _Source) -> Any:
 
 def _choice(parameter: Parameter, source: _Source) -> Any:
     """The choice that the question names: the first one that was not taken."""
-    text = source.text.lower()
-    asked = stems(text)
+    said = f" {' '.join(_WORDS.findall(source.text.lower()))} "
+    asked = stems(source.text)
     named = []
     for choice in parameter.choices:
-        words = stems(str(choice).replace("_", " "))
-        place = text.find(str(choice).lower())
-        if (words and words <= asked) or re.search(rf"(?<!\w){re.escape(str(choice).lower())}(?!\w)", text):
-            named.append((place if place >= 0 else len(text), choice))
+        words = " ".join(_WORDS.findall(str(choice).lower().replace("_", " ")))
+        place = said.find(f" {words} ")
+        if place >= 0 or (stems(words) and stems(words) <= asked):
+            named.append((place if place >= 0 else len(said), choice))
     named.sort(key=lambda item: item[0])
     return source.next([choice for _, choice in named]) if named else None
 

@@ -11,6 +11,7 @@ from agentgauge.model.embedded.words import numbers, stems, stems_of_name
 
 _PLAN = re.compile(r"^\W*Plan (\d{1,9})\b(.*?)(?=^\W*Plan \d|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"[A-Za-z]\w*")
+_LINES = 1_000  # in front of the questions
 _OPTION = re.compile(r"^\s*\(?([A-Z])[.):]\s*(.*)$", re.MULTILINE)
 
 
@@ -34,7 +35,7 @@ def letters(text: str) -> str:
     """A letter for each question of a JSON list: the option that the text before the questions has in a line with words
     of the question, else anywhere, else the first."""
     start, questions = _questions(text)
-    lines = [(line, set(_tokens(line))) for line in text[:start].replace("\\n", "\n").splitlines()]
+    lines = [(line, set(_tokens(line))) for line in text[:start].replace("\\n", "\n").splitlines()[-_LINES:]]
     return json.dumps([_letter(question, lines) for question in questions] or ["A"])
 
 
