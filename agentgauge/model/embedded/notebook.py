@@ -1,4 +1,5 @@
-"""The rule of ``baseline`` for notebooks: one cell that shows every table of the notebook, in numbers or as a chart."""
+"""The rule of ``baseline`` for notebooks: one cell that shows every table of the notebook, or every CSV file where it
+has none, in numbers or as a chart."""
 
 from __future__ import annotations
 
@@ -9,9 +10,12 @@ _CHART = re.compile(r"\b(plot|chart|draw|histogram|scatter|figure|heat ?map|diag
 _REQUEST = re.compile(r"^#+ (?:Request|Question|Task)\b(.*?)(?=^#+ |\Z)", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 
 _TABLES = (
+    "from pathlib import Path\n",
+    "\n",
     "import pandas as pd\n",
     "\n",
     "tables = [one for one in list(globals().values()) if isinstance(one, pd.DataFrame)]\n",
+    "tables = tables or [pd.read_csv(path) for path in sorted(Path('../input').glob('*.csv'))]\n",
 )
 _NUMBERS = (
     "for table in tables:\n",
