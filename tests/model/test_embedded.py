@@ -294,7 +294,7 @@ def test_the_baseline_in_react() -> None:
     assert [text.split("\n", 1)[1] for text in replies] == [
         'Action: OCR\nAction Input: {"image": "/d/a.png"}',
         'Action: Calculator\nAction Input: {"expression": "12+30"}',
-        "Final Answer: 42",
+        "Final Answer: 42; $12 $30",
     ]
     assert all(text.startswith("Thought:") for text in replies)
 
