@@ -11,7 +11,6 @@ from agentgauge.model.embedded.view import OfferedTool, RequestView
 from agentgauge.model.embedded.words import stems, stems_of_name
 
 _FILE_NAME = re.compile(r"\b[\w-]{1,60}\.[a-z]{3,4}\b")
-_PICTURE = re.compile(r"image\]?\(([^)\n]+)\)")
 _SUFFIXES = ("docx", "pdf", "xlsx", "csv", "pptx", "html")
 _KINDS = {
     "docx": "docx word document letter",
@@ -56,11 +55,6 @@ def value(tool: OfferedTool, name: str, view: RequestView) -> Any:
     if name == "html_code":
         return "".join(f"<p>{text}</p>" for text in _parts(view))
     return "\n\n".join(_parts(view)) if name == "content" else None
-
-
-def pictures(view: RequestView) -> list[str]:
-    """The pictures that tools have made."""
-    return [path for observation in view.observations for path in _PICTURE.findall(observation)]
 
 
 def _parts(view: RequestView) -> list[str]:
