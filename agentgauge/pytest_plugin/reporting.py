@@ -220,7 +220,8 @@ class Reporting:
         terminal.stats.pop("", None)  # set-ups and teardowns that passed
         listed = {"p", "P", "A"} & set(option.reportchars) if status == "passed" else option.verbose > 0
         reports = terminal.stats.get(status, ())
-        if len(reports) > SHOWN and not listed:
+        is_stored = any(reports[-1] is one for one in reports[:SHOWN])  # of a set-up or teardown nothing was added
+        if len(reports) > SHOWN and not listed and not is_stored:
             last = max(range(SHOWN), key=lambda place: _by_case(reports[place]))
             if _by_case(reports[-1]) < _by_case(reports[last]):
                 reports[last] = reports[-1]

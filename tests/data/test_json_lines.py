@@ -87,7 +87,5 @@ def test_tools_in_a_prompt_are_read_line_by_line() -> None:
     tool = {"name": "find", "description": SIGNS, "parameters": {"properties": {"a": {"type": "string"}, "b": True}}}
     prompt = f"Tools:\n{json.dumps(tool, ensure_ascii=False)}\n{json.dumps({**tool, 'name': 'go'}, ensure_ascii=False)}"
     view = look(ChatRequest(({"role": "system", "content": prompt}, {"role": "user", "content": "Go."})))
-    assert [(one.name, one.parameters) for one in view.tools] == [
-        ("find", (("a", "string"), ("b", ""))),
-        ("go", (("a", "string"), ("b", ""))),
-    ]
+    found = [(tool.name, [(each.name, each.type) for each in tool.parameters]) for tool in view.tools]
+    assert found == [("find", [("a", "string"), ("b", "")]), ("go", [("a", "string"), ("b", "")])]
