@@ -236,10 +236,27 @@ class Yardstick:
 def yardstick(figure: Headline, boards: Sequence[Leaderboard]) -> Yardstick | None:
     """``boards``: the newest first. None where no published table has the figure."""
     for board in boards:
-        for column in board.columns:
-            found = [(_scaled(row.get(column.key), board.factor), str(row["model"])) for row in board.rows]
-            known = [(value, model) for value, model in found if value is not None]
-            if (column.part, column.name) == figure.column and known:
-                best, model = max(known, key=lambda one: one[0])
-                return Yardstick(board.title, len(known), best, model, median(value for value, _ in known))
+        if known := _others(figure, board):
+            best, model = max(known, key=lambda one: one[0])
+            return Yardstick(board.title, len(known), best, model, median(value for value, _ in known))
     return None
+
+
+def neighbours(figure: Headline, board: Leaderboard) -> str:
+    """Between which models of a published table a headline figure lies, as a sentence; empty where the table does not
+    have it."""
+    known = _others(figure, board)
+    if figure.value is None or not known:
+        return ""
+    above = min((one for one in known if one[0] >= figure.value), default=None, key=lambda one: one[0])
+    below = max((one for one in known if one[0] < figure.value), default=None, key=lambda one: one[0])
+    named = [f"{model} ({number(value)})" for value, model in (one for one in (above, below) if one)]
+    place = "lies between" if above and below else "is above all of them, next to" if below else "is below"
+    return f"{figure.name} {number(figure.value)} {place} {' and '.join(named)}"
+
+
+def _others(figure: Headline, board: Leaderboard) -> list[tuple[float, str]]:
+    """The published values of a headline figure, with their models; none where the table does not have it."""
+    keys = [column.key for column in board.columns if (column.part, column.name) == figure.column]
+    found = [(_scaled(row.get(key), board.factor), str(row["model"])) for key in keys[:1] for row in board.rows]
+    return [(value, model) for value, model in found if value is not None]

@@ -10,7 +10,15 @@ from agentgauge.core.published import Leaderboard
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.core.tools import by_state
-from agentgauge_reports.figures import is_part_of, leaderboards_of, number, our_figures, published_table
+from agentgauge_reports.figures import (
+    headline,
+    is_part_of,
+    leaderboards_of,
+    neighbours,
+    number,
+    our_figures,
+    published_table,
+)
 from agentgauge_reports.notices import (
     cut_replies,
     endpoint_doubts,
@@ -52,8 +60,11 @@ def leaderboard(summary: Mapping[str, Any], known: Registry) -> str:
                 values = {name: one["value"] for name, one in added.items()}
                 parts += [f"### Figures that this project adds to {task.name}", ""]
                 parts += [*table(list(values), [{"model": model, "values": values}]), ""]
+        figure = headline(summary, benchmark, tasks)
         for board in boards:
-            parts += published_section(board, [] if apart else [our_row(name, board, benchmark, summary)])
+            where = neighbours(figure, board) if figure and not apart else ""
+            ours_there = [] if apart else [our_row(name, board, benchmark, summary)]
+            parts += published_section(board, ours_there, where)
     return markdown(parts)
 
 
@@ -74,13 +85,15 @@ def our_row(name: str, board: Leaderboard, benchmark: str, summary: Mapping[str,
     return {"model": name, "values": {title: figure["value"] for title, figure in ours.items()}}
 
 
-def published_section(board: Leaderboard, ours: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A published table in Markdown, below our rows, with its source and footnotes."""
+def published_section(board: Leaderboard, ours: Sequence[Mapping[str, Any]], where: str = "") -> list[str]:
+    """A published table in Markdown, below our rows, with its source and footnotes. ``where``: among its rows ours
+    lies."""
     printed = published_table(board)
     caption = board.source if board.date in board.source else f"{board.source}, {board.date}"
     return [
         *(f"### {board.title}", ""),
         *([f"Published rows: {caption}.", ""] if board.source else []),
+        *([f"{where}.", ""] if where else []),
         *table(printed["columns"], [*ours, *printed["rows"]], printed["marks"]),
         "",
         *footnotes(printed),

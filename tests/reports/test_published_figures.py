@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from agentgauge_reports.figures import Headline, Yardstick, yardstick
+from agentgauge_reports.figures import Headline, Yardstick, neighbours, yardstick
 
 from agentgauge.core.published import Column, Leaderboard
 from bench_mmau.metrics import CAPABILITIES, DOMAINS, TOOL_EXECUTION, average
@@ -317,3 +317,19 @@ def test_a_yardstick_is_of_the_newest_table_with_the_figure() -> None:
     figure = Headline("Acc", 50.0, 40.0, 60.0, 10, column=("toy.say", "Acc"))
     assert yardstick(figure, [newer, older]) == Yardstick("older", 3, 90.0, "c", 40.0)
     assert yardstick(figure, [newer]) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (50.0, "Acc 50.00 lies between c (90.00) and d (40.00)"),
+        (40.0, "Acc 40.00 lies between d (40.00) and a (20.00)"),
+        (95.0, "Acc 95.00 is above all of them, next to c (90.00)"),
+        (10.0, "Acc 10.00 is below a (20.00)"),
+        (None, ""),
+    ],
+)
+def test_a_row_of_ours_is_put_between_its_neighbours(value: float | None, sentence: str) -> None:
+    rows = [{"model": name, "acc": value} for name, value in (("a", 0.2), ("b", None), ("c", 0.9), ("d", 0.4))]
+    board = Leaderboard("table", "", "2025", (Column("acc", "Acc", "toy.say", "Acc"),), rows, factor=100)
+    assert neighbours(Headline("Acc", value, None, None, 10, column=("toy.say", "Acc")), board) == sentence

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import errno
 import json
-import re
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
