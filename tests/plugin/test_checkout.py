@@ -98,4 +98,4 @@ def test_the_version_is_the_one_of_a_build_without_git(bare):
 def test_commands_and_data_sets_are_found(bare):
     path = {"PYTHONPATH": ":".join(str(bare.path / folder) for folder in ("", "reports"))}
     listed = bare.run("-m", "agentgauge.cli.main", "--help", env=path).output
-    assert "\n    pack " in listed and "\n    generate " in listed
+    assert "\n  pack " in listed and "\n  generate " in listed

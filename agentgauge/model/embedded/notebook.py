@@ -18,13 +18,14 @@ _TABLES = (
     "tables = tables or [pd.read_csv(path) for path in sorted(Path('../input').glob('*.csv'))]\n",
 )
 _NUMBERS = (
+    "said = []\n",
     "for table in tables:\n",
-    "    print(table.shape)\n",
-    "    print(table.describe().round(2).to_string())\n",
+    "    said += [str(table.shape), table.describe().round(2).to_string()]\n",
     "    for column in table:\n",
     "        if table[column].nunique() <= 20:\n",
-    "            print(table[column].value_counts().to_string())\n",
-    "            print(table.groupby(column).mean(numeric_only=True).round(2).to_string())\n",
+    "            said += [table[column].value_counts().to_string()]\n",
+    "            said += [table.groupby(column).mean(numeric_only=True).round(2).to_string()]\n",
+    "print('\\n'.join(said), end='')  # at once: a kernel may cut the output between two writes\n",
 )
 _DRAWING = (
     "import matplotlib.pyplot as plt\n",
