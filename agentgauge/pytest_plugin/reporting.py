@@ -209,7 +209,7 @@ class Reporting:
         pytest has no hook.
 
         The terminal counts the reports of each category. Where it also lists them (``-v``, ``-rp``, ``--durations``)
-        all stay; otherwise a few stay, and the first of them stands for each further one. They are the first ones by
+        all stay; otherwise a few stay, and one of them stands for each further one. They are the first ones by
         their names, not by time, so that every run of the same cases shows the same examples.
         """
         terminal, option = self._plugin("terminalreporter"), self.config.option
@@ -222,10 +222,12 @@ class Reporting:
         reports = terminal.stats.get(status, ())
         is_stored = any(reports[-1] is one for one in reports[:SHOWN])  # of a set-up or teardown nothing was added
         if len(reports) > SHOWN and not listed and not is_stored:
-            last = max(range(SHOWN), key=lambda place: _by_case(reports[place]))
-            if _by_case(reports[-1]) < _by_case(reports[last]):
-                reports[last] = reports[-1]
-            reports[-1] = reports[0]
+            first = sorted([*reports[:SHOWN], reports.pop()], key=_by_case)[:SHOWN]
+            others = len(reports) - SHOWN
+            if not (others and any(reports[SHOWN] is one for one in first)):  # the one that stood for others is none
+                reports[SHOWN:] = [first[0]] * others
+            reports[:SHOWN] = first
+            reports.append(reports[SHOWN] if others else first[0])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excrepr: Any) -> None:
@@ -298,9 +300,8 @@ class Reporting:
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0
         for status in ("wrong", "broken"):
             reports = terminal.stats.get(status, [])
-            ordered = sorted(reports if verbose else reports[:SHOWN], key=_by_case) + (
-                [] if verbose else reports[SHOWN:]
-            )
+            own = len(reports) if verbose else SHOWN  # the others are only counted
+            ordered = [*sorted(reports[:own], key=_by_case), *reports[own:]]
             texts = [(report.nodeid, str(report.longrepr)) for report in ordered]
             for line in explanations(status, texts, width, full=verbose):
                 _write(terminal, line)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from agentgauge.pytest_plugin.reporting import Reporting
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import CONFTEST, ROOT, Project, Result, records, run_bundled
@@ -283,6 +286,22 @@ def test_the_first_few_stand_for_all(run, workers):
     assert kept == {"passed": (12, 3), "wrong": (12, 3), "quiet": (0, 0)}
     assert "12 passed" in output and "12 wrong" in output
     assert "... and 9 more wrong; -v shows them all" in output
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_examples_are_the_first_cases_in_whatever_order_they_end(seed):
+    names = [f"t[{number}]" for number in range(1 + 2 * seed)]
+    random.Random(seed).shuffle(names)
+    terminal = SimpleNamespace(stats={"wrong": []})
+    option = SimpleNamespace(durations=None, reportchars="", verbose=0)
+    reporting = SimpleNamespace(_plugin=lambda name: terminal, config=SimpleNamespace(option=option))
+    for name in names:
+        terminal.stats["wrong"].append(SimpleNamespace(nodeid=name))
+        for _ in ("call", "teardown"):  # the second adds none
+            Reporting._drop_reports(reporting, "wrong")
+    kept = terminal.stats["wrong"]
+    assert len(kept) == len(names) and len(set(map(id, kept))) == min(3, len(names))
+    assert {one.nodeid for one in kept[:3]} == {f"t[{number}]" for number in range(min(3, len(names)))}
 
 
 @pytest.mark.parametrize(

@@ -310,6 +310,15 @@ def test_what_is_no_tool_server_is_refused(answer: bytes) -> None:
     assert told.startswith(f"--replica {other.url} ") and told.count("\n") == 0
 
 
+@pytest.mark.parametrize("tools", [[], {"Tool": 1}, {"Tool": {}}, {"Tool": {"meta": 1}}])
+def test_a_server_that_tells_of_its_tools_in_another_form_is_refused(tools: Any) -> None:
+    answers = {"/about": [http(200, {"version": replicas.own_version(), "tools": tools})]}
+    answers |= {"/tools": [http(200, {})], "/ready": [http(200, {"ready": True})]}
+    with canned_server(answers) as other:  # type: ignore[arg-type]
+        told = refusal(other.url)
+    assert told.startswith(f"--replica {other.url} tells of its tools in another form (") and told.count("\n") == 0
+
+
 def test_replicas_with_another_tool_of_the_same_name_are_refused() -> None:
     def of(**told: Any) -> Any:
         return web_server(lambda: threaded([make("Tool", echo)], told=told).application())

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from agentgauge.core.announcement import own_version
-from agentgauge.core.errors import ToolFault, UsageProblem
+from agentgauge.core.errors import AgentGaugeError, ToolFault, UsageProblem
 from agentgauge.core.files import OwnFolder
 from agentgauge.core.processes import TOOL_TOKEN, checked_address
 from agentgauge.core.redaction import redacted
@@ -146,8 +146,14 @@ class Replica:
             raise UsageProblem(f"--replica {self.url} {there}")
         tools = await self._get("/tools", ANSWER_SECONDS)
         await self._get("/ready", SILENT_SECONDS)
-        metas = {name: Tool.from_json(told["meta"]) for name, told in about["tools"].items()}
-        return {name: Offer(**{**about["tools"][name], "meta": metas[name]}, identity=tools[name]) for name in metas}
+        try:
+            metas = {name: Tool.from_json(told["meta"]) for name, told in about["tools"].items()}
+            return {
+                name: Offer(**{**about["tools"][name], "meta": metas[name]}, identity=tools[name]) for name in metas
+            }
+        except (KeyError, TypeError, ValueError, AttributeError, AgentGaugeError) as error:
+            why = f"tells of its tools in another form ({type(error).__name__}: {error})"
+            raise UsageProblem(f"--replica {self.url} {why}; `agentgauge serve-tools` must run there") from None
 
     async def _get(self, path: str, seconds: float) -> dict[str, Any]:
         """Raises ToolFault where it is not there or not ready, UsageProblem for another answer than 200."""
