@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge_reports.comparison.shown import conclusion, forest
+from agentgauge_reports.comparison.pictures import forest
+from agentgauge_reports.comparison.shown import conclusion
 
 from agentgauge.cli.main import main
 from agentgauge.run.report_form import ReportForm
@@ -268,7 +269,7 @@ def test_the_plot_has_a_line_for_each_published_figure_and_marks_the_sure_ones()
         ("411.3", "528.7"),
     ]
     assert re.findall(r'class="scale"[^>]*>([^<]+)<', drawn) == ["-15", "-10", "-5", "0", "+5", "+10", "+15"]
-    assert drawn.count("class=sure") == 1 and "&lt;b&gt;" in drawn and "own" not in drawn
+    assert drawn.count('class="sure"') == 1 and "&lt;b&gt;" in drawn and "own" not in drawn
     assert "+9.0 (+5.0 to +13.0)" in drawn
 
 

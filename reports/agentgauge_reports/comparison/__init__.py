@@ -14,8 +14,11 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.core.tools import cards_of, without_devices
-from agentgauge_reports.comparison.paired import ALPHA, Effect, TaskPairs, holm, pair
-from agentgauge_reports.comparison.shown import conclusion, markdown, page, text
+from agentgauge.store.jsonl import CaseOutline
+from agentgauge_reports.comparison.choice import choices
+from agentgauge_reports.comparison.page import page
+from agentgauge_reports.comparison.paired import ALPHA, Effect, TaskPairs, holm, pair, samples_of
+from agentgauge_reports.comparison.shown import conclusion, markdown, text
 from agentgauge_reports.leaderboard import not_applicable
 from agentgauge_reports.load import Run, computing, load_run
 from agentgauge_reports.notices import limit_of
@@ -86,16 +89,52 @@ def compare(paths: Sequence[Path], base: Path, tasks: Registry) -> dict[str, Any
     corrected, family = correct(found)
     return {
         "runs": [
-            {"letter": letter, "path": str(run.path), "model": run.model, "limit": limit_of(run.summary)}
+            {
+                "letter": letter,
+                "path": str(run.path),
+                "page": _page_of(run, base),
+                "model": run.model,
+                "limit": limit_of(run.summary),
+            }
             for letter, run in runs.items()
         ],
+        "choices": choices(runs),
         "alpha": ALPHA,
         "tests": family,
         "note": _note(len(corrected), family),
         "comparisons": [
             _compared(letter, (first, run), found[letter], corrected, base) for letter, run in others.items()
         ],
+        "cases": _cases(list(runs.values()), base),
     }
+
+
+def _page_of(run: Run, base: Path) -> str:
+    return quote(os.path.relpath(run.path / "report.html", base))
+
+
+def _cases(runs: Sequence[Run], base: Path) -> dict[str, list[dict[str, Any]]]:
+    """Task → its samples in any of the runs: ``{"sample", "ends", "links"}`` with the outcome in each run, and the
+    address of the case on that run's page. Both are empty where a run does not have the sample."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for task in dict.fromkeys(task for run in runs for task in run.by_task):
+        by_run = [samples_of(run.by_task.get(task, ())) for run in runs]
+        for sample in dict.fromkeys(sample for samples in by_run for sample in samples):
+            tries = [samples.get(sample, []) for samples in by_run]
+            links = [
+                _page_of(run, base) + anchor((task, sample, cases[0].attempt)) if cases else ""
+                for run, cases in zip(runs, tries, strict=True)
+            ]
+            found.setdefault(task, []).append({"sample": sample, "ends": [*map(_end, tries)], "links": links})
+    return found
+
+
+def _end(cases: Sequence[CaseOutline]) -> str:
+    """The status of all attempts of a sample, or ``1 of 3 passed``; empty without an attempt in the plan."""
+    statuses = [case.status for case in cases]
+    if len({*statuses}) <= 1:
+        return "".join(statuses[:1])
+    return f"{statuses.count('passed')} of {len(statuses)} passed"
 
 
 def _compared(
@@ -111,7 +150,7 @@ def _compared(
 def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corrected, base: Path) -> dict[str, Any]:
     def link(run: Run, sample: str) -> str:
         """The link to a case on the run's own page."""
-        return quote(os.path.relpath(run.path / "report.html", base)) + anchor((pairs.task, sample, 1))
+        return _page_of(run, base) + anchor((pairs.task, sample, 1))
 
     def moved(samples: Sequence[str]) -> list[dict[str, Any]]:
         """``passed``: the share of each run's finished attempts, in A and in the other."""

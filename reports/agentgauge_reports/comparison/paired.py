@@ -281,7 +281,7 @@ def pair(
 ) -> TaskPairs:
     """The differences of a task's figures, with their samples. ``first``, ``second``: its cases in A, B.
     ``incomplete``: the groups of which A or B lacks a sample of the data set."""
-    runs = [_samples(cases) for cases in (first, second)]
+    runs = [samples_of(cases) for cases in (first, second)]
     finished = [{sample for sample, cases in run.items() if any(case.score for case in cases)} for run in runs]
     both = finished[0] & finished[1]
     common = [sample for sample in runs[0] if sample in both]
@@ -324,7 +324,8 @@ def pair(
     )
 
 
-def _samples(cases: Sequence[CaseOutline]) -> dict[str, list[CaseOutline]]:
+def samples_of(cases: Sequence[CaseOutline]) -> dict[str, list[CaseOutline]]:
+    """Sample → its attempts."""
     found: dict[str, list[CaseOutline]] = defaultdict(list)
     for case in cases:
         found[case.sample].append(case)

@@ -146,7 +146,7 @@ def _state(folder: Path, entry: Mapping[str, Any]) -> State:
 def _entry(name: str, folder: Path, tasks: Registry) -> dict[str, Any]:
     """Raises nothing: what cannot be read is said in ``problem``."""
     entry: dict[str, Any] = {"name": name, "model": "", "started": None, "finished": None, "planned": 0}
-    entry |= {"counts": {}, "figures": [], "problem": ""}
+    entry |= {"counts": {}, "figures": [], "tokens": 0, "usd": 0.0, "problem": ""}
     try:
         if (shown := name.encode("utf-8", "backslashreplace").decode()) != name:  # no address can name it
             entry["name"] = shown
@@ -161,8 +161,13 @@ def _entry(name: str, folder: Path, tasks: Registry) -> dict[str, Any]:
         if entry["finished"] and (folder / "summary.json").exists():
             summary = _json(folder, "summary.json")
             entry["model"] = model_title(summary["run"])
+            usage = summary["usage"]
             entry["counts"] = _counts(summary)
-            entry["figures"] = list(_figures(summary, tasks))
+            entry["tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
+            entry["usd"] = usage.get("usd", 0.0)
+            with open_beneath(folder, ["planned.json"]) as plan:
+                selection = hashlib.file_digest(plan, "sha256").hexdigest()
+            entry["figures"] = list(_figures(summary, about, selection, tasks))
     except Exception as problem:  # of a benchmark's own code, too: the other runs are listed
         entry["problem"] = reading_problem(problem)
     return entry
@@ -186,17 +191,20 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
     return {status: sum(part[status] for part in summary["tasks"].values()) for status in STATUSES}
 
 
-def _figures(summary: Mapping[str, Any], known: Registry) -> Iterator[dict[str, Any]]:
-    """The headline of each benchmark. ``data`` is equal for runs whose figures may stand on one line: same tasks, data,
-    scoring, limit."""
+def _figures(
+    summary: Mapping[str, Any], about: Mapping[str, Any], selection: str, known: Registry
+) -> Iterator[dict[str, Any]]:
+    """The headline of each benchmark. ``series`` is equal for runs whose figures may stand on one line: same cases,
+    data, scoring and limit, and the same model with its settings, as in the ids of cases' configurations."""
     parts = {name: part for name, part in summary["tasks"].items() if name in known}
     for benchmark, tasks in by_benchmark({"tasks": parts}, known).items():
         if figure := headline(summary, benchmark, tasks):
-            prints = {task.name: summary["run"]["data"][task.name]["fingerprint"] for task in tasks}
-            limit = limit_of(summary, [task.name for task in tasks])
-            data = repr((summary["run"]["scoring"], sorted(prints.items()), limit))
-            digest = hashlib.sha256(data.encode()).hexdigest()[:12]
+            names = sorted(task.name for task in tasks)
+            prints = [(name, summary["run"]["data"][name]["fingerprint"], about["configs"].get(name)) for name in names]
+            limit = limit_of(summary, names)
+            same = repr((summary["run"]["scoring"], prints, limit, selection, summary["run"].get("attempts")))
             numbers = {key: getattr(figure, key) for key in ("value", "low", "high", "n")}
             if None in (figure.low, figure.high):
                 numbers |= {"low": None, "high": None}
-            yield {"benchmark": benchmark, "name": str(figure.name), **numbers, "data": digest, "limit": limit}
+            series = hashlib.sha256(same.encode()).hexdigest()[:12]
+            yield {"benchmark": benchmark, "name": str(figure.name), **numbers, "series": series, "limit": limit}

@@ -35,7 +35,8 @@ from agentgauge.core.web_server import answering
 from agentgauge.run.live import LiveRun
 from agentgauge.run.report_form import ReportForm
 from agentgauge_reports.comparison import compare
-from agentgauge_reports.comparison.shown import page as comparison_page
+from agentgauge_reports.comparison.page import page as comparison_page
+from agentgauge_reports.comparison.page import policy as comparison_policy
 from agentgauge_reports.view.runs import Runs, open_beneath, reading_problem
 
 LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
@@ -91,11 +92,12 @@ _STATIC = {
 _CHUNK = re.compile(rb'agentgaugeChunk\(\d+, "[A-Za-z0-9+/=]*"\);\n')
 
 _NO_FRAME = "; frame-ancestors 'none'"
+_BESIDE = "; frame-ancestors 'self'"
+"""A comparison shows the pages of its runs side by side. Files of a run have an origin of their own, so they cannot."""
 _OURS = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
     " base-uri 'none'; form-action 'none'" + _NO_FRAME
 )
-_COMPARISON = "default-src 'none'; style-src 'unsafe-inline'" + _NO_FRAME
 _FOREIGN = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:" + _NO_FRAME
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -253,7 +255,7 @@ class Viewer:
             return await _file(request, open_beneath(self.runs.root / name, rest.split("/")), rest)
         written, policy = await self._written(name)
         if rest == "report.html":
-            return _page((written / rest).read_text(encoding="utf-8"), policy + _NO_FRAME)
+            return _page((written / rest).read_text(encoding="utf-8"), policy + _BESIDE)
         folder, _, file = rest.partition("/")
         if folder != "report-data":
             raise web.HTTPNotFound
@@ -313,7 +315,7 @@ class Viewer:
             data = await asyncio.to_thread(compare, paths, self.runs.root / "-", self._tasks)
         except Exception as problem:
             raise UsageProblem(reading_problem(problem)) from problem
-        return _page(comparison_page(data, home=HOME), _COMPARISON)
+        return _page(comparison_page(data, home=HOME), comparison_policy() + _NO_FRAME)
 
 
 def _cookie(request: web.Request) -> str:

@@ -5,6 +5,10 @@
   const main = document.getElementById("main");
   const whole = new Intl.NumberFormat("en");
   const chosen = new Set(); // names of runs that are to be compared
+  const order = { by: "began", down: true };
+  const words = make("input", { type: "search", id: "words", placeholder: "model, folder, state or figure", "data-key": "words" });
+  words.addEventListener("input", () => { if (latest) list(latest); });
+  let latest = null; // list of runs
   let events = null;
 
   function make(tag, properties, ...children) {
@@ -47,7 +51,8 @@
 
   // -- the list
 
-  function list({ root, runs }) {
+  function list(news) {
+    const { root, runs } = latest = news;
     document.title = "Runs · AgentGauge";
     document.getElementById("title").textContent = "Runs";
     const running = runs.filter((run) => run.state === "running").length;
@@ -58,10 +63,32 @@
     if (held) [...main.querySelectorAll("[data-key]")].find((one) => one.dataset.key === held)?.focus();
   }
 
-  function runsTable(runs) {
+  const took = (run) => (run.finished && run.started ? run.finished - run.started : null);
+  const dollars = (value) => (value ? `$${value.toFixed(value < 0.1 ? 4 : 2)}` : "");
+  const COLUMNS = { // name → what it sorts by; null or empty comes last
+    run: (run) => run.name, model: (run) => run.model, state: (run) => run.state, began: (run) => run.started, took, cases: (run) => run.planned || null,
+    tokens: (run) => run.tokens || null, cost: (run) => run.usd || null, "headline figures": (run) => run.figures[0]?.value ?? null,
+  };
+  function sorted(runs) {
+    const key = COLUMNS[order.by];
+    const compared = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
+    const empty = (value) => value === null || value === "";
+    return [...runs].sort((one, other) => {
+      const [a, b] = [key(one), key(other)];
+      return empty(a) || empty(b) ? empty(a) - empty(b) : order.down ? compared(b, a) : compared(a, b);
+    });
+  }
+  function found(runs) { // by all words
+    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const text = (run) => [run.name, run.model, run.state, run.problem, ...run.figures.map((one) => `${one.benchmark} ${one.name}`)].join(" ").toLowerCase();
+    return wanted.length ? runs.filter((run) => wanted.every((word) => text(run).includes(word))) : runs;
+  }
+
+  function runsTable(all) {
+    const runs = sorted(found(all));
     const compare = make("button", { type: "button", disabled: chosen.size < 2, "data-key": "compare" }, "Compare the chosen runs");
     compare.addEventListener("click", () => {
-      const oldest = runs.map((run) => run.name).filter((name) => chosen.has(name)).reverse(); // the others are compared with the first
+      const oldest = all.map((run) => run.name).filter((name) => chosen.has(name)).reverse(); // the others are compared with the first
       location.assign(`/run/-/compare?${oldest.map((name) => `run=${encodeURIComponent(name)}`).join("&")}`);
     });
     const rows = runs.map((run) => {
@@ -72,10 +99,18 @@
       return make("tr", {}, make("td", {}, box),
         make("td", { class: "name" }, make("a", { href: run.state === "finished" ? pathOf(run.name) : liveOf(run.name), "data-key": `link ${run.name}` }, run.name), run.problem ? make("div", { class: "error" }, run.problem) : ""),
         make("td", {}, run.model), make("td", {}, make("span", { class: `state ${run.state}` }, state)), make("td", {}, date(run.started)),
-        make("td", {}, run.finished && run.started ? duration(run.finished - run.started) : ""), make("td", {}, bar(run.counts, run.planned, "share")),
-        make("td", {}, ...figures(run)));
+        make("td", {}, took(run) === null ? "" : duration(took(run))), make("td", {}, bar(run.counts, run.planned, "share")),
+        make("td", { class: "num", title: "tokens" }, run.tokens ? whole.format(run.tokens) : ""), make("td", { class: "num", title: "cost" }, dollars(run.usd)), make("td", {}, ...figures(run)));
     });
-    return make("section", {}, table("runs", "Runs", ["compare", "run", "model", "state", "began", "took", "cases", "headline figures"], rows), make("p", {}, compare));
+    const heads = Object.keys(COLUMNS).map((name) => {
+      const button = make("button", { type: "button", "data-key": `sort ${name}` }, name);
+      button.addEventListener("click", () => { Object.assign(order, { down: order.by === name ? !order.down : !["run", "model", "state"].includes(name), by: name }); list(latest); });
+      return make("th", { scope: "col", class: ["tokens", "cost"].includes(name) ? "num" : "", "aria-sort": order.by !== name ? "none" : order.down ? "descending" : "ascending" }, button);
+    });
+    const told = runs.length === all.length ? "" : `${whole.format(runs.length)} of ${whole.format(all.length)} runs`;
+    return make("section", {}, make("p", { class: "find" }, make("label", { htmlFor: "words" }, "Find "), words, make("span", { class: "quiet", role: "status" }, told)),
+      make("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": "Runs" }, make("table", { class: "runs" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "compare"), ...heads)), make("tbody", {}, ...rows))),
+      make("p", {}, compare));
   }
 
   function figures(run) {
@@ -85,12 +120,12 @@
     return run.state === "finished" && 2 * (run.counts.broken || 0) > all ? [make("b", { class: "alert" }, "Most cases are broken. "), ...shown] : shown;
   }
 
-  // Figures of one model on the same data, in the order in which its runs began.
+  // Figures of one model on the same cases with the same settings, in the order in which its runs began.
   function overTime(runs) {
     const series = new Map();
     for (const run of [...runs].sort((one, other) => one.started - other.started)) for (const one of run.figures) {
       if (one.value === null) continue;
-      const key = JSON.stringify([run.model, one.benchmark, one.name, one.data]);
+      const key = JSON.stringify([run.model, one.benchmark, one.name, one.series]);
       if (!series.has(key)) series.set(key, { model: run.model, title: `${one.benchmark} ${one.name}${one.limit ? ` (${one.limit})` : ""}`, points: [] });
       series.get(key).points.push({ value: one.value, name: run.name });
     }
@@ -98,7 +133,7 @@
     if (!several.length) return "";
     const rows = several.map(({ model, title, points }) => make("tr", { class: "spark-row" }, make("td", {}, model), make("td", {}, title), make("td", {}, spark(points, `${model}, ${title}`)),
       make("td", { class: "num" }, points[0].value.toFixed(2)), make("td", { class: "num" }, points.at(-1).value.toFixed(2)), make("td", { class: "num" }, String(points.length))));
-    return make("section", {}, make("h2", {}, "Trends of a model, on the same data"), table("", "Trends", ["model", "figure", "trend", "#first", "#last", "#runs"], rows));
+    return make("section", {}, make("h2", {}, "Trends of a model, on the same cases with the same settings"), table("", "Trends", ["model", "figure", "trend", "#first", "#last", "#runs"], rows));
   }
 
   function spark(points, title) {
