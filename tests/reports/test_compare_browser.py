@@ -23,5 +23,6 @@ def test_a_comparison_keeps_no_reader_out(axe, watched, tmp_path, scheme, width)
     watched.page.set_viewport_size({"width": width, "height": 800})
     page = watched.open(target)
     assert page.locator(".warning").count() == 1 and page.locator("svg .sure").count() == 1
+    assert page.locator("#cases tbody tr:visible").count() == 9  # on which the runs disagree
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert faults(page, axe) == []

@@ -145,31 +145,34 @@ def _sentences(title: str, rows: Sequence[Mapping[str, Any]], alike: bool) -> It
     highest = [row["run"] for row in rows if row["value"] == best["value"]]
     verb = "is" if len(highest) == 1 else "are"
     yield f"{title}: {_listed(highest)} {verb} highest with {_with_interval(best)}."
+    ahead: dict[str, list[str]] = {}  # letter → in what it is best
     for measure, says in (("usd", "costs least"), ("tokens", "takes the fewest tokens"), ("p50", "is quickest")):
         known = [row for row in rows if row[measure] is not None]
         if len(known) < 2 or (measure == "tokens" and any(row["usd"] for row in rows)):
             continue
         least = min(known, key=lambda row: (row[measure]["value"], row["run"]))
-        other = next((row for row in known if row["run"] in highest), None)
-        amount = written(measure, least[measure]["value"])
-        if least["run"] in highest:
-            yield f"{least['run']} also {says}, {amount} a case."
-        elif other:
-            instead = written(measure, other[measure]["value"])
-            yield f"{least['run']} {says}, {amount} a case instead of {instead}, with {_with_interval(least)}."
+        other = next((row for row in known if row["run"] in highest and row is not least), None)
+        instead = f" instead of {written(measure, other[measure]['value'])}" if other else ""
+        ahead.setdefault(least["run"], []).append(
+            f"{says}, {written(measure, least[measure]['value'])} a case{instead}"
+        )
+    for row in rows:
+        if says := ahead.get(row["run"]):
+            with_it = "" if row["run"] in highest else f", with {_with_interval(row)}"
+            yield f"{row['run']} {' and '.join(says)}{with_it}."
     for row in rows:
         if better := _in_everything(row, rows):
-            yield f"{row['run']} is behind {better} in the figure and in every measure."
+            yield f"{row['run']} is behind {better}, and ahead of it in no measure."
     if not alike:
         yield "The runs do not have the same cases or scoring, so these figures do not say which is better."
 
 
 def _in_everything(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """The first run that is better in the figure and in the measures that both have, ``p50`` for the seconds."""
+    """The first run that has a higher figure, and no measure above this run's; ``p50`` stands for the seconds."""
     for other in rows:
         shared = [name for name in ("usd", "tokens", "p50") if row[name] is not None and other[name] is not None]
-        ahead = all(other[name]["value"] < row[name]["value"] for name in shared)
-        if shared and ahead and other["value"] > row["value"]:
+        no_worse = all(other[name]["value"] <= row[name]["value"] for name in shared)
+        if shared and no_worse and other["value"] > row["value"]:
             return str(other["run"])
     return ""
 

@@ -12,7 +12,16 @@ from urllib.parse import quote
 
 from agentgauge_reports.comparison.choice import MEASURES, written
 from agentgauge_reports.comparison.pictures import STYLE, forest, picture, scatters
-from agentgauge_reports.comparison.shown import COLUMNS, between, cells, heading, letters, model_of
+from agentgauge_reports.comparison.shown import (
+    COLUMNS,
+    between,
+    by_reach,
+    cells,
+    few_samples,
+    heading,
+    letters,
+    model_of,
+)
 
 _HERE = Path(__file__).parent
 
@@ -139,25 +148,15 @@ def _differences(one: Mapping[str, Any], data: Mapping[str, Any], names: Mapping
         opened = "" if plot else " open"  # the plot has the differences
         counts = heading(task, part).partition(": ")[2]
         yield f"<details{opened}><summary><h3>{escape(task)}</h3> {escape(counts)}</summary>"
-        told = {name: figure for name, figure in part["figures"].items() if not rests_on_too_few(figure)}
-        few = {name: figure for name, figure in part["figures"].items() if name not in told}
+        told, few = by_reach(part["figures"])
         if told:
             yield from _figures(told, one["run"])
         if few:
-            yield f"<details><summary>{_too_few(len(few))}</summary>"
+            yield f"<details><summary>{few_samples(len(few))}</summary>"
             yield from _figures(few, one["run"])
             yield "</details>"
         yield "</details>"
     yield "</section>"
-
-
-def rests_on_too_few(figure: Mapping[str, Any]) -> bool:
-    """Whether the samples of a figure can show no difference: too few are common, or differ. Counts are not tested."""
-    return not figure["count"] and not figure["significant"] and figure["detectable"] is None
-
-
-def _too_few(count: int) -> str:
-    return f"{count} figure{' rests' if count == 1 else 's rest'} on too few samples to show any difference"
 
 
 def _figures(figures: Mapping[str, Mapping[str, Any]], letter: str) -> Iterator[str]:

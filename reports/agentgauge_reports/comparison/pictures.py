@@ -95,7 +95,8 @@ def _run(row: Mapping[str, Any], measure: str, across: Scale, up: Scale, name: s
     spread = row[measure]
     x, y = across.place(spread["value"]), up.place(row["value"])
     told = f"{row['run']}: {name}: {row['value']:.2f}; {written(measure, spread['value'])}"
-    yield f"<g{' class=front' if on_front else ''}><title>{escape(told)}</title>"
+    kind = ' class="front"' if on_front else ""
+    yield f"<g{kind}><title>{escape(told)}</title>"
     tall = None not in (row["low"], row["high"])
     wide = None not in (spread["low"], spread["high"])
     low, high = (up.place(row["low"]), up.place(row["high"])) if tall else (y, y)

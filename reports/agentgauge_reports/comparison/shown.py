@@ -75,10 +75,14 @@ COLUMNS = ("95 % interval", "p Holm", "MDE")
 def text(data: Mapping[str, Any]) -> str:
     """``data``: as ``compare`` makes it."""
     lines = [f"{run['letter']}: {run['path']} ({model_of(run)})" for run in data["runs"]]
+    for choice in data["choices"]:
+        lines += ["", *fill("", choice["sentence"])]
     for one in data["comparisons"]:
         lines += ["", *fill("", one["conclusion"])]
         for task, part in one["tasks"].items():
-            lines += ["", *_wrapped(heading(task, part)), *_table(part, one["run"])]
+            told, few = by_reach(part["figures"])
+            lines += ["", *_wrapped(heading(task, part)), *(_table(told, one["run"]) if told else ())]
+            lines += [f"  {few_samples(len(few))} (in --format json)"] if few else []
             for words, samples in moves(part, one["run"]):
                 ids = [sample["sample"] for sample in samples]
                 more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
@@ -95,15 +99,20 @@ def markdown(data: Mapping[str, Any]) -> str:
         "",
         *(f"- {run['letter']}: `{run['path']}` ({_escaped(model_of(run))})" for run in data["runs"]),
     ]
+    for choice in data["choices"]:
+        lines += ["", f"**{_escaped(choice['sentence'])}**"]
     for one in data["comparisons"]:
         warnings = [f"> **Warning:** {_escaped(reason)}\n>" for reason in one["warnings"]]
         lines += ["", f"## {one['run']} and {one['against']}", "", f"**{one['conclusion']}**"]
         lines += ["", *warnings] if warnings else []
         for task, part in one["tasks"].items():
             lines += ["", f"### {task}", "", f"{heading(task, part).partition(': ')[2]}.", ""]
-            lines += ["| figure | " + " | ".join((*letters(one["run"]), *COLUMNS)) + " |", "|---|" + "--:|" * 6]
-            for name, figure in part["figures"].items():
+            told, few = by_reach(part["figures"])
+            if told:
+                lines += ["| figure | " + " | ".join((*letters(one["run"]), *COLUMNS)) + " |", "|---|" + "--:|" * 6]
+            for name, figure in told.items():
                 lines.append(f"| {_escaped(name)} | " + " | ".join(cells(figure)) + " |")
+            lines += ["", f"{few_samples(len(few))}."] if few else []
             for words, samples in moves(part, one["run"]):
                 links = (
                     f"{_escaped(each['sample'])} ([A](<{each['a']}>), [{one['run']}](<{each['b']}>))"
@@ -168,12 +177,27 @@ def between(one: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     return f"{one['run']} and A: " if len(data["comparisons"]) > 1 else ""
 
 
-def _table(part: Mapping[str, Any], letter: str) -> list[str]:
+def by_reach(figures: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The figures that are shown, and those whose samples can show no difference: too few are common, or differ. Counts
+    are shown; they are not tested."""
+    few = {
+        name: figure
+        for name, figure in figures.items()
+        if not figure["count"] and not figure["significant"] and figure["detectable"] is None
+    }
+    return {name: figure for name, figure in figures.items() if name not in few}, few
+
+
+def few_samples(count: int) -> str:
+    return f"{count} figure{' rests' if count == 1 else 's rest'} on too few samples to show any difference"
+
+
+def _table(figures: Mapping[str, Mapping[str, Any]], letter: str) -> list[str]:
     rows = [
         ["", *letters(letter), *COLUMNS],
         *(
             [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…", *cells(figure)]
-            for name, figure in part["figures"].items()
+            for name, figure in figures.items()
         ),
     ]
     for row in rows:  # the star hangs outside its column

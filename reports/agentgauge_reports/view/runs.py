@@ -166,7 +166,7 @@ def _entry(name: str, folder: Path, tasks: Registry) -> dict[str, Any]:
             entry["tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
             entry["usd"] = usage.get("usd", 0.0)
             with open_beneath(folder, ["planned.json"]) as plan:
-                selection = hashlib.file_digest(plan, "sha256").hexdigest()
+                selection = hashlib.sha256(plan.read()).hexdigest()
             entry["figures"] = list(_figures(summary, about, selection, tasks))
     except Exception as problem:  # of a benchmark's own code, too: the other runs are listed
         entry["problem"] = reading_problem(problem)

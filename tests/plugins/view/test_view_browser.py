@@ -88,6 +88,43 @@ def test_runs_are_compared_by_choosing_them(browser, view):
     assert page.evaluate("window.hurt") is None
 
 
+def test_the_list_is_searched_and_sorted_and_a_case_is_read_in_two_runs_at_once(browser, tmp_path):
+    for name, passed in (("big", 2), ("small", 1), ("small-again", 0)):
+        cases = [record(number, passed=number < passed) for number in range(3)]
+        write_run(tmp_path / "runs" / name, cases, model=name)
+    with served(tmp_path / "runs", tmp_path) as viewer:
+        page = browser.new_context().new_page()
+        said = []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(viewer.url)
+        names = page.locator(".runs tbody .name")
+        names.first.wait_for()
+        page.get_by_role("button", name="headline figures").click()
+        assert names.all_inner_texts() == ["big", "small", "small-again"]
+        page.get_by_role("button", name="headline figures").click()
+        assert names.all_inner_texts() == ["small-again", "small", "big"]
+        page.get_by_label("Find").fill("small finished")
+        assert names.all_inner_texts() == ["small-again", "small"]
+        page.get_by_label("Find").fill("")
+        for name in ("big", "small"):
+            page.get_by_label(f"Compare {name}", exact=True).check()
+        page.get_by_role("button", name="Compare the chosen runs").click()
+        shown = page.locator("#cases tbody tr:visible")
+        shown.first.wait_for()
+        assert [one.split() for one in shown.all_inner_texts()] == [["s1", "wrong", "passed"]]
+        page.get_by_label("Show").select_option("all cases")
+        assert shown.count() == 3
+        page.get_by_role("link", name="s1").click()
+        for frame in page.locator("#sides iframe").all():
+            frame.content_frame.get_by_role("heading", name="toy.say · s1").wait_for()
+        assert page.locator("#sides iframe").count() == 2
+        page.get_by_role("button", name="Close").first.click()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="as PNG").click()
+        assert saved.value.path().read_bytes().startswith(b"\x89PNG")
+        assert said == []
+
+
 def test_a_delivered_file_runs_nothing(browser, view):
     context = browser.new_context()
     page = context.new_page()
