@@ -157,9 +157,9 @@ def _sentences(title: str, rows: Sequence[Mapping[str, Any]], alike: bool) -> It
             f"{says}, {written(measure, least[measure]['value'])} a case{instead}"
         )
     for row in rows:
-        if says := ahead.get(row["run"]):
+        if best_in := ahead.get(row["run"]):
             with_it = "" if row["run"] in highest else f", with {_with_interval(row)}"
-            yield f"{row['run']} {' and '.join(says)}{with_it}."
+            yield f"{row['run']} {' and '.join(best_in)}{with_it}."
     for row in rows:
         if better := _in_everything(row, rows):
             yield f"{row['run']} is behind {better}, and ahead of it in no measure."
