@@ -60,10 +60,11 @@ test-heavy: $(DEV) $(NPM) $(APART)
 	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests $(TESTS) -m "heavy and not long"; status=$$?; echo "make test-heavy took $$(($$(date +%s) - start)) s"; exit $$status
 
 # A run, its workers, its servers, its machines and its launcher fail or are killed, one after the other.
-FAULTS := faults launch/test_launch_kills.py launch/test_remote_cases.py several/test_several.py plugins/agents/test_killed.py \
+FAULTS := faults launch/test_remote_cases.py several/test_several.py plugins/agents/test_killed.py \
 	plugins/shards/test_runs.py $(addprefix plugin/test_,$(addsuffix .py,crashes faults full_disk kills outages stopping))
 faults: $(DEV)
-	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(FAULTS)) -n 2 -q -m "not long"; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status
+	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(FAULTS)) -n 2 -q -m "not long" \
+	&& $(BIN)/pytest tests/launch/test_launch_kills.py -q; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status
 
 # For the tests of dashboards and of accessibility, where npm is there; without it they are skipped.
 $(NPM):

@@ -20,7 +20,7 @@ PLUGINS = {plugin.name for plugin in features()}
 MARKERS = {
     "slow": "starts processes or takes more than a tenth of a second; `make check` leaves it out",
     "heavy": "needs torch, Ray, a browser or an environment of its own, or starts many whole runs: `make test-heavy`",
-    "long": "the long form of a test, in no target of make: `pytest tests -m long`",
+    "long": "the long form of a test: `pytest tests -m long`",
     "uses(*plugins)": "the test needs these plugins of AgentGauge; it is left out where the folder of one is deleted",
     "vector(file, place)": "the test holds one case of a file of golden vectors, which is counted",
 }
