@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.registry import Registry
-from agentgauge.core.task import Task
+from agentgauge.core.task import Task, leading
 from agentgauge.core.task_options import SAME
 from agentgauge.core.text import clean
 from agentgauge.core.tracebacks import HEADING
@@ -17,7 +17,6 @@ from agentgauge_reports.figures import (
     combined_value,
     headlines,
     interval,
-    leading,
     not_selected,
     number,
     task_headline,
