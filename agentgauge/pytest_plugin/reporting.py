@@ -18,7 +18,7 @@ from agentgauge.core.redaction import Printed, redact
 from agentgauge.core.text import clean
 from agentgauge.pytest_plugin.keys import KEPT, LOST_OUTPUT, OF_THE_TEST
 from agentgauge.pytest_plugin.options import worker_count_notice
-from agentgauge.pytest_plugin.run_state import RunState
+from agentgauge.pytest_plugin.run_state import RunState, words
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, StopFile, running_work
 from agentgauge.run.progress import STATUSES
 from agentgauge.run.run_folder import header
@@ -261,7 +261,8 @@ class Reporting:
         if reason := state.run.stop_reason or ("interrupted" if state.interrupted else ""):
             _write(terminalreporter, f"stopped early: {reason}; continue with --resume={folder}")
         files = ", ".join([*state.run.pages, "summary.json", "leaderboard.md", "records.jsonl"])
-        for line in (f"results: {folder}/{files}", *next_steps(state.run.summary_json, state.run.settings.tasks)):
+        steps = next_steps(state.run.summary_json, state.run.settings.tasks, folder, selection=words(self.config))
+        for line in (f"results: {folder}/{files}", *steps):
             _write(terminalreporter, line)
         write = partial(_write, terminalreporter)
         state.run.hooks.tell_now("pytest_agentgauge_terminal", run=state.run, write=write)

@@ -62,7 +62,10 @@ def test_no_time_is_left_known_during_an_outage(tmp_path, monkeypatch):
         (Waiting(limit=8, slots=32), ("0/8 requests in flight", "")),
         (Waiting(running=3, limit=40, slots=32, retries=1), ("3/32 requests in flight", "1 retry")),
         (Waiting(running=9, limit=4, slots=32), ("9/9 requests in flight", "")),  # the limit was halved meanwhile
-        (Waiting(limit=1, slots=1, retries=1, resting=1), ("0/1 requests in flight", "1 request waits to be sent again")),
+        (
+            Waiting(limit=1, slots=1, retries=1, resting=1),
+            ("0/1 requests in flight", "1 request waits to be sent again"),
+        ),
     ],
 )
 def test_requests_and_their_limit(waiting, shown):
