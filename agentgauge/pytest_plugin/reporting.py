@@ -180,8 +180,8 @@ class Reporting:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
         status = _status(report)
         self._count(report, status)
-        if _is_ordinary(report):
-            self._make_room()  # pytest writes of it
+        if _is_ordinary(report) and (report.when == "call" or not report.passed):
+            self._make_room()  # pytest writes a letter
         yield
         if status is not None and not _is_ordinary(report) and not _is_rerun(report):
             report.user_properties = []  # the lists at the end of the run use pytest's own words

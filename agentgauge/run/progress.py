@@ -62,7 +62,7 @@ class RunLine:
             waiting.outages,
             in_flight(waiting),
             retries(waiting),
-            f"${state['usd']:.2f}" if state["usd"] else "",
+            _dollars(state["usd"]),
             f"{short_count(round(speed))} tokens/s" if speed >= 0.5 else "",
             late_requests(waiting.late),
             self._longest() if waiting.late else "",
@@ -86,6 +86,10 @@ class RunLine:
             return ask_installed("pytest_agentgauge_progress", folder=self._folder)
         except Exception:
             return []
+
+
+def _dollars(usd: float) -> str:
+    return f"${usd:.2f}" if usd >= 0.01 else "less than $0.01" if usd else ""
 
 
 class Rate:

@@ -47,6 +47,10 @@ def test_a_line_has_what_is_known(tmp_path, monkeypatch):
     assert line.rows()[1].startswith(f"{before} · {waits} · longest case: toy s3 #2, ")
 
 
+def test_a_little_money_is_not_nothing(tmp_path):
+    assert RunLine(tmp_path, Known(usd=0.004)).rows()[1] == "less than $0.01 · 1.2k tokens"
+
+
 def test_no_time_is_left_known_during_an_outage(tmp_path, monkeypatch):
     monkeypatch.setattr("agentgauge.run.progress.waiting_requests", lambda folder: Waiting(outages="no answer from x"))
     assert RunLine(tmp_path, Known()).rows() == [
