@@ -50,8 +50,12 @@ class RunLine:
             return ["starts"]
         counts = {status: sum(task[status] for task in counted) for status in STATUSES}
         waiting = Waiting() if ended else waiting_requests(self._folder)
-        is_stopping = (self._folder / STOP).exists()
-        left = None if ended or is_stopping or waiting.outages else state["left"]  # else it is not known
+        # Not known of a run that stops, during an outage, and where retries make the pace.
+        retries_rule = 2 * waiting.resting >= planned - sum(counts.values())
+        is_known = not (
+            ended or (self._folder / STOP).exists() or waiting.outages or (waiting.resting and retries_rule)
+        )
+        left = state["left"] if is_known else None
         cases = [
             f"{sum(counts.values())}/{planned}",
             *(f"{status} {count}" for status, count in counts.items()),

@@ -284,14 +284,14 @@ def next_steps(
         steps.append((f"pytest --resume={shlex.quote(str(folder))}", "the broken cases again"))
     if ends["broken"] or ends["wrong"]:
         runs = "" if folder.parent == Path("runs") else f" {shlex.quote(str(folder.parent))}"
-        steps.append((f"agentgauge view{runs}", "each case with its conversation, and why it is wrong"))
+        steps.append((f"agentgauge view{runs}", "each case and its conversation"))
     if run["model"] in BUILT_IN and "agent" not in run:
         words = " ".join(map(shlex.quote, ["pytest", *selection, "--model=gpt-4o"]))
         steps.append((words, "another model; docs/models.md lists them"))
     known = {one.folder: one.name for one in known_data_sets().values()}
     bundled = dict.fromkeys(task.data.name for task in published if not run["data"][task.name]["official"])
     if names := [known[name] for name in bundled if name in known]:
-        steps.append((f"agentgauge fetch {' '.join(names)}", "official data: figures that compare with published ones"))
+        steps.append((f"agentgauge fetch {' '.join(names)}", "official data"))
     for place, (command, what) in enumerate(steps):
         yield f"{'      ' if place else 'next: '}{command}  # {what}"
 

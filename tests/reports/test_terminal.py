@@ -221,10 +221,10 @@ def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(mod
     assert meaning(found, TOYS) == ("bundled samples, not the official data." if told else "")
 
 
-VIEW = "agentgauge view  # each case with its conversation, and why it is wrong"
+VIEW = "agentgauge view  # each case and its conversation"
 AGAIN = "pytest --resume=runs/a  # the broken cases again"
 ANOTHER = "pytest bench_gta -k 'not step' --model=gpt-4o  # another model; docs/models.md lists them"
-FETCH = "agentgauge fetch gta-atomic  # official data: figures that compare with published ones"
+FETCH = "agentgauge fetch gta-atomic  # official data"
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,13 @@ def test_no_time_is_left_known_during_an_outage(tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.parametrize(("resting", "is_known"), [(0, True), (2, True), (3, False)])
+def test_no_time_is_left_known_where_retries_make_the_pace(tmp_path, monkeypatch, resting, is_known):
+    waiting = Waiting(limit=8, slots=8, resting=resting, retries=resting)
+    monkeypatch.setattr("agentgauge.run.progress.waiting_requests", lambda folder: waiting)
+    assert ("left" in RunLine(tmp_path, Known()).rows()[0]) is is_known  # of 6 cases
+
+
 @pytest.mark.parametrize(
     ("waiting", "shown"),
     [

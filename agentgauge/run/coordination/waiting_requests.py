@@ -30,5 +30,6 @@ class Waiting(NamedTuple):
 
 def waiting_requests(folder: Path) -> Waiting:
     """The sum over all processes."""
-    numbers = summed(folder / FILE, FORM)
-    return Waiting._make((*numbers, ""))._replace(outages=outage_words(outages(folder, time.time())))
+    late, running, limit, slots, resting, retried, tokens = summed(folder / FILE, FORM)
+    away = outage_words(outages(folder, time.time()))
+    return Waiting(late, running, limit, slots, resting, retried, tokens, away)
