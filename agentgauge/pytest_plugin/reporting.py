@@ -131,6 +131,12 @@ class Reporting:
                 self._make_room()
                 self._write_titled(self._plugin("terminalreporter"), iter(lines))
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """Further signals make every process write on the terminal."""
+        if self._screen:
+            self._screen.settle()
+
     def _make_room(self) -> None:
         if self._screen:
             self._screen.make_room()

@@ -49,12 +49,15 @@ class RunLine:
         if not planned:
             return ["starts"]
         counts = {status: sum(task[status] for task in counted) for status in STATUSES}
-        waiting = Waiting() if ended else waiting_requests(self._folder)
-        # Not known of a run that stops, during an outage, and where retries make the pace.
-        retries_rule = 2 * waiting.resting >= planned - sum(counts.values())
-        is_known = not (
-            ended or (self._folder / STOP).exists() or waiting.outages or (waiting.resting and retries_rule)
-        )
+        left_over = planned - sum(counts.values())
+        has_ended = ended or left_over <= 0
+        waiting = waiting_requests(self._folder)
+        if has_ended:  # what is noted of requests is a moment older
+            waiting = Waiting(retries=waiting.retries, tokens=waiting.tokens)
+        # not known of a run that stops, during an outage, and where retries make the pace
+        is_stopping = (self._folder / STOP).exists()
+        makes_pace = waiting.resting and 2 * waiting.resting >= left_over
+        is_known = not (has_ended or is_stopping or waiting.outages or makes_pace)
         left = state["left"] if is_known else None
         cases = [
             f"{sum(counts.values())}/{planned}",
@@ -65,7 +68,7 @@ class RunLine:
         requests = [
             waiting.outages,
             in_flight(waiting),
-            retries(waiting),
+            "" if ended else retries(waiting),
             _dollars(state["usd"]),
             f"{short_count(round(speed))} tokens/s" if speed >= 0.5 else "",
             late_requests(waiting.late),

@@ -59,6 +59,13 @@ class Screen:
         with self._lock:
             self._clear()
 
+    def settle(self) -> None:
+        """Leave what is drawn, and draw over nothing from now on: others write on the screen, too."""
+        with self._lock:
+            if self._height:
+                self._write("\n")
+            self._height, self.is_live = 0, False
+
     def _clear(self) -> None:
         if self._height:
             self._write(self._to_begin() + _REST_OF_SCREEN)

@@ -131,6 +131,22 @@ def test_the_line_of_a_terminal_never_wraps_and_makes_room(monkeypatch):
     ]
 
 
+def test_a_screen_that_has_settled_is_not_drawn_over():
+    shown: list[str] = []
+    screen = Screen(shown.append, is_live=True)
+    screen.draw(["4/10", "2 tokens"])
+    screen.settle()
+    screen.draw(["5/10", "3 tokens"])
+    screen.settle()
+    assert shown[1:] == ["\n", "5/10 · 3 tokens\n"]
+
+
+def test_no_request_is_in_flight_once_all_cases_have_ended(tmp_path):
+    Numbers(tmp_path / FILE, FORM, 0).write(0, 1, 8, 8, 0, 2, 0)
+    tasks = [{"name": "t", "planned": 4, "passed": 3, "wrong": 1, "broken": 0}]
+    assert RunLine(tmp_path, Known(tasks=tasks)).rows()[1] == "2 retries · $0.50 · 1.2k tokens"
+
+
 def test_nothing_is_written_below_the_last_line():
     shown: list[str] = []
     screen = Screen(shown.append, is_live=False)
