@@ -13,6 +13,9 @@ from agentgauge.core.types import Scoring
 AT_THE_END = "at the end"
 """Stands for a figure that cannot be given before."""
 
+MOST = 4
+"""Figures that are shown."""
+
 
 class FiguresSoFar:
     """One figure for each benchmark, or for each task if the run has a single benchmark.
@@ -49,10 +52,11 @@ class FiguresSoFar:
     def texts(self, tasks: Sequence[Mapping[str, Any]]) -> list[str]:
         """``Task 41.2 (n 85)`` and so on. ``tasks``: name and numbers of cases of each, see ``LiveRun.state``."""
         if self._attempts > 1:
-            return [f"{fold.title} {AT_THE_END}" for fold in self._folds.values()]
+            return [f"{fold.title} {AT_THE_END}" for fold in self._folds.values()][:MOST]
         broken = {task["name"]: task["broken"] for task in tasks}
         found = [fold.text(broken.get(name, 0)) for name, fold in self._folds.items()]
-        return [*filter(None, found), *(f"{title} {AT_THE_END}" for title in self._late)]
+        shown = [*filter(None, found)][: MOST - len(self._late)]
+        return [*shown, *(f"{title} {AT_THE_END}" for title in self._late)]
 
 
 class _Fold:

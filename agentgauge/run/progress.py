@@ -77,7 +77,8 @@ class RunLine:
             f"{short_count(state['tokens'])} tokens",
         ]
         figures = self._figures.texts(counted) if self._figures and not ended else []
-        rows = [cases, requests, [f"so far: {figures[0]}", *figures[1:]] if figures else []]
+        pairs = [figures[place : place + 2] for place in range(0, len(figures), 2)]  # what fits 80 columns
+        rows = [cases, requests, *([f"so far: {first}", *more] for first, *more in pairs)]
         return [SEPARATOR.join(filter(None, parts)) for parts in rows if any(parts)]
 
     def _longest(self) -> str:

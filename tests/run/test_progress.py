@@ -141,6 +141,17 @@ def test_a_screen_that_has_settled_is_not_drawn_over():
     assert shown[1:] == ["\n", "5/10 · 3 tokens\n"]
 
 
+def test_two_figures_so_far_have_a_row(tmp_path):
+    class Figures:
+        def texts(self, tasks):
+            return ["A 1.0 (n 1)", "B 2.0 (n 2)", "C at the end"]
+
+    assert RunLine(tmp_path, Known(), Figures()).rows()[2:] == [
+        "so far: A 1.0 (n 1) · B 2.0 (n 2)",
+        "so far: C at the end",
+    ]
+
+
 def test_no_request_is_in_flight_once_all_cases_have_ended(tmp_path):
     Numbers(tmp_path / FILE, FORM, 0).write(0, 1, 8, 8, 0, 2, 0)
     tasks = [{"name": "t", "planned": 4, "passed": 3, "wrong": 1, "broken": 0}]
