@@ -263,3 +263,8 @@ class Task:
     def prompt_version(self, folder: Path | None) -> str:
         """Fingerprint of its texts; ``1`` for a task without texts of its own."""
         return self.prompts.version(folder) if self.prompts else "1"
+
+
+def leading(tasks: Sequence[Task]) -> Task:
+    """The first task whose headline is not its first published column, else the first."""
+    return next((task for task in tasks if task.shown.headline != task.shown.published[0]), tasks[0])

@@ -208,6 +208,8 @@ class AdaptiveLimiter(Window):
         super().__init__(max_in_flight, start=start, timeout=timeout, clock=lambda: asyncio.get_running_loop().time())
         self.at_rest = 0
         """Requests that wait for their next attempt. They hold no slot."""
+        self.retries = 0
+        """Waits for a next attempt so far."""
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed: more requests may start."""
         self._sent: set[Ticket] = set()  # without an answer
@@ -241,6 +243,7 @@ class AdaptiveLimiter(Window):
     @contextmanager
     def resting(self) -> Iterator[None]:
         """Context of a request that waits for its next attempt."""
+        self.retries += 1
         self._rest(1)
         try:
             yield

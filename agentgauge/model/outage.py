@@ -238,13 +238,13 @@ def outages(folder: Path, now: float) -> list[Away]:
 
 
 def outage_words(outages: list[Away]) -> str:
-    """`` · no answer from 127.0.0.1:8000 for 42 s; waiting up to 5 min``; nothing without an outage."""
+    """``no answer from 127.0.0.1:8000 for 42 s; waiting up to 5 min``; nothing without an outage."""
     words = [
-        f" · no answer from {away.place} for {_time(away.seconds)}; waiting up to {_time(away.patience)}"
+        f"no answer from {away.place} for {_time(away.seconds)}; waiting up to {_time(away.patience)}"
         for away in outages
         if away.seconds
     ]
-    return "".join(dict.fromkeys(words))
+    return " · ".join(dict.fromkeys(words))
 
 
 def outage_notes(outages: list[Away]) -> list[str]:

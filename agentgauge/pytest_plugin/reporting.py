@@ -18,7 +18,7 @@ from agentgauge.core.redaction import Printed, redact
 from agentgauge.core.text import clean
 from agentgauge.pytest_plugin.keys import KEPT, LOST_OUTPUT, OF_THE_TEST
 from agentgauge.pytest_plugin.options import worker_count_notice
-from agentgauge.pytest_plugin.run_state import RunState
+from agentgauge.pytest_plugin.run_state import RunState, words
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, StopFile, running_work
 from agentgauge.run.progress import STATUSES
 from agentgauge.run.run_folder import header
@@ -131,6 +131,12 @@ class Reporting:
                 self._make_room()
                 self._write_titled(self._plugin("terminalreporter"), iter(lines))
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """Further signals make every process write on the terminal."""
+        if self._screen:
+            self._screen.settle()
+
     def _make_room(self) -> None:
         if self._screen:
             self._screen.make_room()
@@ -180,6 +186,8 @@ class Reporting:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
         status = _status(report)
         self._count(report, status)
+        if _is_ordinary(report) and (report.when == "call" or not report.passed):
+            self._make_room()  # pytest writes a letter
         yield
         if status is not None and not _is_ordinary(report) and not _is_rerun(report):
             report.user_properties = []  # the lists at the end of the run use pytest's own words
@@ -259,7 +267,8 @@ class Reporting:
         if reason := state.run.stop_reason or ("interrupted" if state.interrupted else ""):
             _write(terminalreporter, f"stopped early: {reason}; continue with --resume={folder}")
         files = ", ".join([*state.run.pages, "summary.json", "leaderboard.md", "records.jsonl"])
-        for line in (f"results: {folder}/{files}", *next_steps(state.run.summary_json, state.run.settings.tasks)):
+        steps = next_steps(state.run.summary_json, state.run.settings.tasks, folder, selection=words(self.config))
+        for line in (f"results: {folder}/{files}", *steps):
             _write(terminalreporter, line)
         write = partial(_write, terminalreporter)
         state.run.hooks.tell_now("pytest_agentgauge_terminal", run=state.run, write=write)

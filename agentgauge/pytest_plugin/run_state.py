@@ -64,6 +64,15 @@ def selection(config: pytest.Config) -> dict[str, Any]:
     return {"keyword": option.keyword, "markexpr": option.markexpr, "limit": limit, "arguments": paths}
 
 
+def words(config: pytest.Config) -> list[str]:
+    """The selection of cases as words of a command line."""
+    chosen = selection(config)
+    given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
+    options = (("-k", chosen["keyword"]), ("-m", chosen["markexpr"]))
+    limit = [f"--limit={chosen['limit']}"] if chosen["limit"] else []
+    return [*given, *(word for name, value in options if value for word in (name, value)), *limit]
+
+
 @dataclass
 class RunState:
     config: pytest.Config

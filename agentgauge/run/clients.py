@@ -112,11 +112,23 @@ class Clients:
     def at_rest(self) -> int:
         """How many cases only wait: for the next attempt of a request, or for the start of the tool server."""
         arriving = sum(box.waiting for box in self._boxes.values() if isinstance(box, PendingToolBox))
-        return arriving + sum(limiter.at_rest for limiter in self._limiters)
+        return arriving + self.resting()
 
     def older_than(self, seconds: float) -> int:
         """How many requests to models were sent more than ``seconds`` ago and have no answer yet."""
         return sum(limiter.older_than(seconds) for limiter in self._limiters)
+
+    def limit(self) -> int:
+        """How many requests may be on their way to models' endpoints now."""
+        return sum(limiter.limit for limiter in self._limiters)
+
+    def resting(self) -> int:
+        """How many requests to models wait for their next attempt."""
+        return sum(limiter.at_rest for limiter in self._limiters)
+
+    def retries(self) -> int:
+        """How often requests to models have waited for their next attempt so far."""
+        return sum(limiter.retries for limiter in self._limiters)
 
     def tokens(self) -> int:
         """The tokens of all replies of models so far."""

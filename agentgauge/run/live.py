@@ -12,6 +12,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text import clipped, one_line
 from agentgauge.core.types import Status
+from agentgauge.run.figures_so_far import FiguresSoFar
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, Line
 from agentgauge.store.records import RecordTail, worker_files
@@ -35,8 +36,10 @@ WORDS = 300
 class LiveRun:
     """The state of a running run. ``read`` reads the new records in its folder, and does not affect the run."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, figures: FiguresSoFar | None = None) -> None:
+        """``figures`` are kept up to date."""
         self._folder = RunFolder(path)
+        self._figures = figures
         self._tail = RecordTail()
         self._finished: set[int] = set()  # hashes of cases, which take a fifth of their memory
         self._broken: dict[CaseId, Line] = {}
@@ -63,7 +66,7 @@ class LiveRun:
         workers = [] if (path / "records").is_symlink() else worker_files(path)
         files = [file for file in (path / "records.jsonl", *workers) if file.is_file() and not file.is_symlink()]
         new = self._tail.new(files)
-        for line, case, why in map(_parsed, new):  # not in the order of their ends: all at once take much memory
+        for line, case, why, score in map(_parsed, new):  # not in the order of their ends: all at once take much memory
             is_new, earlier = line.at >= started, self._broken.get(case)
             if hash(case) in self._finished or (earlier and line.rank < earlier.rank):
                 continue
@@ -84,6 +87,8 @@ class LiveRun:
                 self._time_left.add(case[0], line.seconds if is_new else None, line.at)
             if line.finished:
                 self._finished.add(hash(case))
+                if self._figures and score:
+                    self._figures.add(case[0], score)
             else:
                 self._broken[case] = line
             if line.status != "passed" and is_new:
@@ -126,12 +131,12 @@ class LiveRun:
         return left if left is not None and left < FOREVER else None
 
 
-def _parsed(found: tuple[dict[str, Any], Path, int, int]) -> tuple[Line, CaseId, str]:
-    """Where a record is, its case, and why it did not pass, in one line. ``found``: of RecordTail.new."""
+def _parsed(found: tuple[dict[str, Any], Path, int, int]) -> tuple[Line, CaseId, str, dict[str, Any] | None]:
+    """Where a record is, its case, why it did not pass, in one line, and its score. ``found``: of RecordTail.new."""
     record, file, start, size = found
     why = record["score"]["explanation"] if record["score"] else record["error"] or ""
     case = (record["task"], record["sample"], record["attempt"])
-    return Line.of(record, file, start, size), case, clipped(one_line(why[: 4 * WORDS]), WORDS)
+    return Line.of(record, file, start, size), case, clipped(one_line(why[: 4 * WORDS]), WORDS), record["score"]
 
 
 class TimeLeft:
@@ -158,12 +163,15 @@ class TimeLeft:
         self._first = min(self._first or (now, seconds), (now, seconds))
 
     def estimate(self, now: float) -> float | None:
-        """Seconds until the last case ends; None while too little is known."""
+        """Seconds until the last case ends; None while too little is known: also where no case has ended of the tasks
+        of most cases that are left, which may take ten times as long."""
         total, count = sum(self._seconds.values()), self._finished.total()
         left = +self._left  # no task below zero: a case may run twice
         if not left:
             return 0.0
         if self._first is None or count < FEWEST_CASES or now <= self._first[0] or total <= self._first[1]:
+            return None
+        if 2 * sum(cases for task, cases in left.items() if not self._finished[task]) > left.total():
             return None
         means = {task: seconds / self._finished[task] for task, seconds in self._seconds.items()}
         work = sum(cases * means.get(task, total / count) for task, cases in left.items())

@@ -230,7 +230,8 @@ class Runner:
         await self._clients.close()
         for part in self._parts:
             await part.close()
-        self._waiting_requests.write(0, 0, self._clients.tokens())  # nothing runs here any more
+        nothing_runs = 0, 0, 0, 0, 0
+        self._waiting_requests.write(*nothing_runs, self._clients.retries(), self._clients.tokens())
         for file in (self._appender, self._noted, self._stages, self._outside, self._pool):
             if file:
                 file.close()
@@ -399,10 +400,14 @@ class Runner:
     # -- the end of a run
 
     def _watch(self) -> None:
-        """Note how many requests have waited long and run, the tokens so far, and what the parts note."""
+        """Note what the progress line shows: the numbers of ``Waiting``, and what the parts note."""
         if not self._closed:
             clients = self._clients
-            self._waiting_requests.write(clients.older_than(OLD), clients.older_than(0), clients.tokens())
+            limits = clients.limit(), self._pool.own
+            waits = clients.resting(), clients.retries()
+            self._waiting_requests.write(
+                clients.older_than(OLD), clients.older_than(0), *limits, *waits, clients.tokens()
+            )
             for part in self._parts:
                 part.note()
             self._loop.call_later(WATCH_SECONDS, self._watch)

@@ -10,6 +10,7 @@ from typing import Any
 
 from agentgauge.core.published import Column, Footnote, Leaderboard
 from agentgauge.core.task import Task
+from agentgauge.core.task import leading as leading
 from agentgauge_reports.notices import mostly_broken, presentable
 
 _SIGNS = "†‡§‖¶"
@@ -198,11 +199,6 @@ def headlines(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task])
     task = leading(tasks)
     second = _task_figure(summary, task, [task.shown.second_headline])
     return [headline(summary, benchmark, tasks), *([second] if second else [])]
-
-
-def leading(tasks: Sequence[Task]) -> Task:
-    """The first task whose headline is not its first published column, else the first."""
-    return next((task for task in tasks if task.shown.headline != task.shown.published[0]), tasks[0])
 
 
 def task_headline(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Headline | None:

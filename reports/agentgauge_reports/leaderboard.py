@@ -30,7 +30,17 @@ from agentgauge_reports.notices import (
     mostly_broken,
     not_attempted,
 )
-from agentgauge_reports.text import cost, markdown
+from agentgauge_reports.text import END_OF_FOLD, FOLD, cost, markdown
+
+GROUPS = {
+    "api": "models behind an API",
+    "open": "open models",
+    "closed": "closed models",
+    "proprietary": "proprietary general models",
+    "open_source": "open-source general models",
+    "open_source_specialised": "open-source specialised models",
+}
+"""What published tables call their groups of models."""
 
 
 def leaderboard(summary: Mapping[str, Any], known: Registry) -> str:
@@ -61,10 +71,12 @@ def leaderboard(summary: Mapping[str, Any], known: Registry) -> str:
                 parts += [f"### Figures that this project adds to {task.name}", ""]
                 parts += [*table(list(values), [{"model": model, "values": values}]), ""]
         figure = headline(summary, benchmark, tasks)
+        sections = []
         for board in boards:
             where = neighbours(figure, board) if figure and not apart else ""
             ours_there = [] if apart else [our_row(name, board, benchmark, summary)]
-            parts += published_section(board, ours_there, where)
+            sections.append((board, ours_there, where))
+        parts += published_sections(sections)
     return markdown(parts)
 
 
@@ -85,19 +97,38 @@ def our_row(name: str, board: Leaderboard, benchmark: str, summary: Mapping[str,
     return {"model": name, "values": {title: figure["value"] for title, figure in ours.items()}}
 
 
-def published_section(board: Leaderboard, ours: Sequence[Mapping[str, Any]], where: str = "") -> list[str]:
-    """A published table in Markdown, below our rows, with its source and footnotes. ``where``: among its rows ours
-    lies."""
+def published_sections(sections: Sequence[tuple[Leaderboard, Sequence[Mapping[str, Any]], str]]) -> list[str]:
+    """Published tables, each with our rows and where ours lies: those of the newest edition, and the others folded.
+    ``sections``: the newest first."""
+    newest = sections[0][0].date if sections else ""
+    shown = [line for section in sections if section[0].date == newest for line in _published_section(*section)]
+    others = [line for section in sections if section[0].date != newest for line in _published_section(*section)]
+    return [*shown, *(["### Other editions", "", FOLD, "", *others, END_OF_FOLD, ""] if others else [])]
+
+
+def _published_section(board: Leaderboard, ours: Sequence[Mapping[str, Any]], where: str) -> list[str]:
+    """A published table in Markdown, below our rows, with its groups, source and footnotes. ``where``: among its rows
+    ours lies."""
     printed = published_table(board)
     caption = board.source if board.date in board.source else f"{board.source}, {board.date}"
     return [
         *(f"### {board.title}", ""),
         *([f"Published rows: {caption}.", ""] if board.source else []),
         *([f"{where}.", ""] if where else []),
-        *table(printed["columns"], [*ours, *printed["rows"]], printed["marks"]),
+        *table(printed["columns"], [*ours, *_grouped(board, printed["rows"])], printed["marks"]),
         "",
         *footnotes(printed),
     ]
+
+
+def _grouped(board: Leaderboard, rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Published rows with a row above each group of models, where the publication has groups."""
+    group = ""
+    for known, row in zip(board.rows, rows, strict=True):
+        if (found := known.get("group", "")) != group:
+            group = found
+            yield {"model": f"*{GROUPS.get(group, group)}*", "values": {}, "is_head": True}
+        yield row
 
 
 def footnotes(printed: Mapping[str, Any]) -> list[str]:
@@ -160,8 +191,13 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
         yield from (f"- {note}" for note in wording_notes(task, summary["run"]))
         if spent := cost(part.get("usage", {})):  # runs of earlier versions do not have it by task
             yield f"- `{task.name}`: {spent}."
-        if reasons := list(not_comparable(summary, [task])):
-            yield f"- **Not comparable** (`{task.name}`): {'; '.join(reasons)}."
+    if reasons := not_comparable(summary, tasks):
+        of_all = len(tasks)
+        told = (
+            reason if len(names) == of_all else f"{reason} ({', '.join(f'`{name}`' for name in names)})"
+            for reason, names in reasons.items()
+        )
+        yield f"- **Not comparable**: {'; '.join(told)}."
 
 
 def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
@@ -250,7 +286,7 @@ def table(
     columns: Sequence[str], rows: Sequence[Mapping[str, Any]], marks: Mapping[str, str] = MappingProxyType({})
 ) -> list[str]:
     """A table of Markdown. ``rows``: ``{"model", "values": {column: figure}}``, and ``marks`` with the signs of
-    footnotes at its figures; ``marks``: those at the titles."""
+    footnotes at its figures, or ``is_head`` for the name of a group; ``marks``: those at the titles."""
     head = "| model | " + " | ".join(column + marks.get(column, "") for column in columns) + " |"
     return [head, "|---" * (len(columns) + 1) + "|", *(_line(columns, row) for row in rows)]
 
@@ -258,5 +294,7 @@ def table(
 def _line(columns: Sequence[str], row: Mapping[str, Any]) -> str:
     marks = row.get("marks", {})
     cells = [row["model"].replace("|", "\\|") + marks.get("model", "")]
-    cells += [number(row["values"].get(column)) + marks.get(column, "") for column in columns]
+    cells += [
+        "" if row.get("is_head") else number(row["values"].get(column)) + marks.get(column, "") for column in columns
+    ]
     return f"| {' | '.join(cells)} |"

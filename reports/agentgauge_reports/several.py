@@ -21,7 +21,7 @@ from agentgauge_reports.leaderboard import (
     in_no_table,
     not_comparable,
     our_row,
-    published_section,
+    published_sections,
     table,
     task_notes,
 )
@@ -101,12 +101,14 @@ def joint_leaderboard(summaries: Summaries, known: Registry) -> str:
         comparable = [name for name, own in tasks.items() if not not_comparable(summaries[name], own)]
         apart = [name for name in tasks if name not in comparable]
         parts += [f"## {benchmark}", "", *_notes(summaries, tasks), ""]
+        sections = []
         for board in boards.values():
             rows = [
                 our_row(_row_name(name, summaries[name], tasks[name]), board, benchmark, summaries[name])
                 for name in comparable
             ]
-            parts += published_section(board, rows)
+            sections.append((board, rows, ""))
+        parts += published_sections(sections)
         if not boards or any(in_no_table(summaries[name], tasks[name], [*boards.values()]) for name in comparable):
             parts += [*(["### All runs", ""] if boards else []), *_figures_of(summaries, tasks, [*tasks]), ""]
         elif apart:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from agentgauge.core.registry import Registry
-from agentgauge.core.task import Task
+from agentgauge.core.task import Task, leading
 from agentgauge.core.task_options import SAME
 from agentgauge.core.text import clean
 from agentgauge.core.tracebacks import HEADING
+from agentgauge.data.fetch.dataset import known_data_sets
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.figures import (
     Headline,
     combined_value,
     headlines,
     interval,
-    leading,
     not_selected,
     number,
     task_headline,
@@ -42,8 +44,9 @@ FEWEST = 5
 """Samples that a keyword needs for a line of its own."""
 
 
-def tables(summary: Mapping[str, Any], known: Registry, width: int = WIDTH) -> Iterator[str]:
-    """The outcomes of each task's cases, and its metrics with their 95 % intervals.
+def tables(summary: Mapping[str, Any], known: Registry, width: int = WIDTH, *, brief: bool = False) -> Iterator[str]:
+    """The outcomes of each task's cases, and its metrics with their 95 % intervals. ``brief``: of many metrics only the
+    headlines have theirs, and what was only counted is left out.
 
     Lines have at most ``width`` characters; only a longer word overhangs.
     """
@@ -52,11 +55,17 @@ def tables(summary: Mapping[str, Any], known: Registry, width: int = WIDTH) -> I
         title = named(task.name, limit_of(summary, [task.name]))
         yield from fill("", f"{title}: {part['planned']} planned · {_statuses(part)}", width, hanging=_INDENT)
         if not mostly_broken(part):
-            yield from _metrics(task, part["metrics"], width)
+            if brief and len(part["metrics"]) > MANY:
+                yield from _brief_metrics(task, part["metrics"], width)
+            else:
+                yield from _metrics(task, part["metrics"], width, counts=not brief)
             yield from _attempts(part.get("pass", {}))
         broken = [f"broken: {count} × {cause}" for cause, count in part["causes"].items()]
         for note in (*task_notes(task, part), *broken):
             yield from fill(_INDENT, note, width, hanging="  ")
+        if not brief:
+            yield ""
+    if brief:
         yield ""
 
 
@@ -73,16 +82,21 @@ def reasons(summary: Mapping[str, Any], tasks: Registry, width: int = WIDTH) -> 
 
 
 def _statuses(part: Mapping[str, Any]) -> str:
-    return " · ".join(f"{part[status]} {status}" for status in ("passed", "wrong", "broken", "missing"))
+    return " · ".join(f"{part[status]} {status}" for status in ENDS)
 
+
+MANY = 12
+"""Figures of a task from which on only the headlines have their intervals without ``-v``."""
+
+_FIXED = "\xa0"  # a space at which no line is broken
 
 HEADS = ("", "value", "95 %", "clean", "n")
 """What a figure says of itself: see ``_column``."""
 
 
-def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Columns of figures side by side where they fit, else a line for each; those without a value are only named. A
-    line of what was only counted."""
+def _metrics(task: Task, metrics: Mapping[str, Any], width: int, *, counts: bool) -> Iterator[str]:
+    """Columns of figures side by side where they fit, else a line for each; those without a value are only named.
+    ``counts``: also a line of what was only counted."""
     shown = task.shown
     names = columns(task, metrics)
     counted = [name for name in names if name in shown.counts]
@@ -96,9 +110,22 @@ def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str
         yield from (_INDENT + line for line in (beside if is_narrow else aligned(rows, left=(0,))))
     if lacking := [name for name in names if name not in counted and name not in known]:
         yield from fill(_INDENT, f"without a value: {', '.join(lacking)}", width, hanging="  ")
-    if counted:
-        counts = " · ".join(f"{name} {number(metrics[name]['value'], count=True)}" for name in counted)
-        yield from fill(_INDENT, f"counted: {counts}", width, hanging="  ")
+    if counted and counts:
+        named_counts = " · ".join(f"{name} {number(metrics[name]['value'], count=True)}" for name in counted)
+        yield from fill(_INDENT, f"counted: {named_counts}", width, hanging="  ")
+
+
+def _brief_metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str]:
+    """The headlines as in ``_metrics``, and the values of the other figures one behind the other."""
+    first = [name for name in (task.shown.headline, task.shown.second_headline) if name in metrics]
+    figures = [_column(name, metrics[name]) for name in first]
+    said = [place for place in range(len(HEADS)) if place == 0 or any(figure[place] for figure in figures)]
+    rows = [[row[place] for place in said] for row in (HEADS, *figures)]
+    yield from (_INDENT + line for line in aligned(rows, left=(0,)))
+    others = [name for name in columns(task, metrics) if name not in (*first, *task.shown.counts)]
+    values = (f"{name} {number(metrics[name]['value'])}".replace(" ", _FIXED) for name in others)
+    for line in fill(_INDENT, f"{' · '.join(values)}", width):
+        yield line.replace(_FIXED, " ")
 
 
 def _attempts(figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -187,12 +214,7 @@ BUILT_IN = {
 }
 """Name of an embedded model → what its figures mean. No other model can have these names."""
 
-NEXT = (
-    ("pytest --model=gpt-4o -k perception", "another model on some tasks; docs/models.md lists the models"),
-    ("agentgauge fetch wild mmau", "official data, whose figures compare with published ones"),
-    ("agentgauge view", "all runs in a browser, running ones live"),
-)
-"""Commands that a newcomer may want after a run of an embedded model, and what they are for."""
+ENDS = ("passed", "wrong", "broken", "missing")
 
 ScreenRow = tuple[str, ...]
 
@@ -245,11 +267,33 @@ def _other_models(summary: Mapping[str, Any], tasks: Registry) -> list[str]:
     ]
 
 
-def next_steps(summary: Mapping[str, Any], tasks: Registry) -> Iterator[str]:
-    """Commands to try after a run of an embedded model on a published benchmark."""
-    if summary["run"]["model"] in BUILT_IN and any(task.published for task in tasks_of_run(summary, tasks)):
-        yield "next:"
-        yield from (f"    {line}" for line in aligned(NEXT, left=(0, 1)))
+def next_steps(
+    summary: Mapping[str, Any], tasks: Registry, folder: Path, *, selection: Sequence[str] = ()
+) -> Iterator[str]:
+    """Commands to try after a run of published benchmarks: to run its broken cases again, and to look at those that are
+    not right; another model after an embedded one; official data after bundled samples.
+
+    ``folder``: of the run. ``selection``: the words of the command line that chose its cases.
+    """
+    published = [task for task in tasks_of_run(summary, tasks) if task.published]
+    if not published:
+        return
+    run, steps = summary["run"], []
+    ends = Counter(end for part in summary["tasks"].values() for end in ENDS if part[end])
+    if ends["broken"] and not ends["missing"] and not run.get("rescore"):  # a run that was stopped says how it goes on
+        steps.append((f"pytest --resume={shlex.quote(str(folder))}", "the broken cases again"))
+    if ends["broken"] or ends["wrong"]:
+        runs = "" if folder.parent == Path("runs") else f" {shlex.quote(str(folder.parent))}"
+        steps.append((f"agentgauge view{runs}", "each case and its conversation"))
+    if run["model"] in BUILT_IN and "agent" not in run:
+        words = " ".join(map(shlex.quote, ["pytest", *selection, "--model=gpt-4o"]))
+        steps.append((words, "another model; docs/models.md lists them"))
+    known = {one.folder: one.name for one in known_data_sets().values()}
+    bundled = dict.fromkeys(task.data.name for task in published if not run["data"][task.name]["official"])
+    if names := [known[name] for name in bundled if name in known]:
+        steps.append((f"agentgauge fetch {' '.join(names)}", "official data"))
+    for place, (command, what) in enumerate(steps):
+        yield f"{'      ' if place else 'next: '}{command}  # {what}"
 
 
 def end_screen(
@@ -260,16 +304,17 @@ def end_screen(
     full: bool = False,
     pages: Sequence[str] = (),
 ) -> Iterator[str]:
-    """One line for each benchmark, or for each task if the run has a single benchmark. ``full``, and runs of a few
-    tasks: all figures of every task, and every reason why rows are not comparable.
+    """One line for each benchmark, or for each task if the run has a single benchmark; the figures of every task if it
+    has a few. ``full``: all figures with their intervals, and every reason why rows are not comparable.
 
     Lines have at most ``width`` characters; only a longer word overhangs.
     """
     tasks, benchmarks = tasks_of_run(summary, known), by_benchmark(summary, known)
     if full or len(tasks) <= FEW:
-        yield from tables(summary, known, width)
+        yield from tables(summary, known, width, brief=not full)
+    if full:
         yield from reasons(summary, known, width)
-    if len(tasks) > 1:
+    if len(tasks) > 1 and (full or len(tasks) > FEW):
         yield from aligned(_by_task(summary, tasks) if full else overview(summary, known))
     is_overview = not full and len(benchmarks) > 1
     lacking = list(_without_figure(summary, benchmarks)) if is_overview and not alarm(summary) else []
@@ -277,7 +322,7 @@ def end_screen(
     reasons_why = [*(why for _, why in lacking), *uncounted(summary, known, but=named_there)]
     for why in reasons_why:
         yield from fill("", why, width, hanging="  ")
-    if len(tasks) > 1 or reasons_why:
+    if reasons_why or (len(tasks) > 1 and (full or len(tasks) > FEW)):
         yield ""
     if not full and len(tasks) > FEW and (rows := list(_leading_attempts(summary, benchmarks.values()))):
         yield from aligned([("attempts", "k", "pass@k", "95 %", "pass^k", "95 %", "n"), *rows])
@@ -285,13 +330,13 @@ def end_screen(
     if full or len(benchmarks) == 1:
         yield from combined(summary, known)
     yield from _costs(summary, benchmarks, width, full=full)
-    if not full and len(tasks) > FEW:
-        count = len(not_comparable(summary, tasks))
-        why = (
-            f"not comparable with published rows for {count} {'reason' if count == 1 else 'reasons'}; " if count else ""
-        )
+    if not full:
+        found = [reason.partition(" - ")[0] for reason in not_comparable(summary, tasks)]
+        count = "1 reason" if len(found) == 1 else f"{len(found)} reasons"
+        what = f": {'; '.join(found)}" if len(tasks) <= FEW else f" for {count}"
+        why = f"not comparable with published rows{what}. " if found else ""
         files = ", ".join(["-v", *pages, "leaderboard.md"])
-        yield from fill("", f"{why}every figure and reason: {files}", width, hanging="  ")
+        yield from fill("", f"{why}Every figure and reason: {files}", width, hanging="  ")
 
 
 def overview(summary: Mapping[str, Any], tasks: Registry) -> list[ScreenRow]:

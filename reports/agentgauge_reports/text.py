@@ -124,6 +124,12 @@ def markdown(lines: Iterable[str]) -> str:
     return "\n".join(map(_marked, lines))
 
 
+FOLD, END_OF_FOLD = "<details><summary>show them</summary>", "</details>"
+"""Lines around a part of a page that GitHub and most viewers show once it is asked for."""
+
+
 def _marked(text: str) -> str:
+    if text in (FOLD, END_OF_FOLD):
+        return text
     one = " ".join(clean(text).splitlines()) if len(text.splitlines()) > 1 else clean(text)
     return one.replace("<", "&lt;").replace("](", "]\\(")

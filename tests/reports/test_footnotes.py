@@ -59,7 +59,8 @@ def is_at_its_figures(title: str, note: Footnote, lines: list[str]) -> bool:
     (line,) = (line for line in lines if line.endswith(note.text))
     sign = line.removeprefix("- ").removesuffix(note.text).strip().removeprefix("\\")
     assert bool(sign) is bool(note.models or note.columns) and sign == (note.mark or sign)
-    cells = [re.sub(r" \(.*?\)|\*\*", "", line).strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+    rows = [line for line in lines if re.match(r"\| (?!\*[^*])", line)]  # without the names of groups
+    cells = [re.sub(r" \(.*?\)|\*\*", "", row).strip("| ").split(" | ") for row in rows]
     board = BOARDS[title]
     keys = ["", *(column.key for column in board.columns)]
     found = {
@@ -78,6 +79,14 @@ def test_a_footnote_stands_below_its_table_and_its_sign_at_its_figures(
     both = joint_leaderboard({"one": summary, "other": summary}, TASKS)
     for page in (leaderboard(summary, TASKS), both, rows(run, "md", tasks=TASKS)):
         assert is_at_its_figures(title, note, sections(page)[title])
+
+
+def test_groups_have_their_names_and_older_editions_are_folded(summary: dict[str, Any]) -> None:
+    page = leaderboard(summary, TASKS).partition("## GTA-Atomic\n")[2].partition("\n## ")[0]
+    newest, _, others = page.partition("\n### Other editions\n\n<details><summary>show them</summary>\n")
+    assert "### GTA-Atomic, February 2026" in newest and "### GTA, March 2025" in others.partition("</details>")[0]
+    api, own = newest.partition("| *open models* |")[::2]
+    assert "| *models behind an API* |" in api and "| gpt-5 |" in api and "| qwen3-8b |" in own
 
 
 @pytest.mark.uses("page")

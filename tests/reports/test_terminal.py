@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import agentgauge_reports.terminal as terminal_module
 import pytest
@@ -72,10 +73,9 @@ def test_a_table_has_values_intervals_and_samples_below_each_name():
         "    n              6",
         "    broken: 1 × http 500",
         "",
-        "not comparable with published rows:",
-        "    bundled samples instead of the official data",
-        "    dialect react instead of native",
-        "",
+        "not comparable with published rows: bundled samples instead of the official",
+        "  data; dialect react instead of native. Every figure and reason: -v,",
+        "  leaderboard.md",
     ]
 
 
@@ -91,6 +91,7 @@ def test_wide_tables_fold_and_long_sentences_wrap(width):
             summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE, causes={"a cause " * 20: 1})),
             TOYS,
             width,
+            full=True,
         )
     )
     assert max(map(len, lines)) <= width
@@ -103,8 +104,21 @@ def test_wide_tables_fold_and_long_sentences_wrap(width):
     assert len(below) == len(names[0])  # the columns end below their names
 
 
+def test_of_many_figures_only_the_headline_has_an_interval_without_v(monkeypatch):
+    monkeypatch.setattr(terminal_module, "MANY", 10)
+    lines = list(end_screen(summary(toy_wide=part(WIDE)), TOYS))
+    assert lines[:5] == [
+        "toy.wide: 6 planned · 3 passed · 2 wrong · 1 broken · 0 missing",
+        "         value       95 %  n",
+        "    Acc  50.00  20.0–80.0  6",
+        "    Column 0 100.00 · Column 1 100.00 · Column 2 100.00 · Column 3 100.00 ·",
+        "    Column 4 100.00 · Column 5 100.00 · Column 6 100.00 · Column 7 100.00 ·",
+    ]
+
+
 def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figure():
-    lines = list(end_screen(summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE)), TOYS))
+    of = summary(toy_say=part({"Acc": metric(None, n=0)}), toy_wide=part(WIDE))
+    lines = list(end_screen(of, TOYS, full=True))
     assert [line.split() for line in lines[-5:-2]] == [
         ["task", "cases", "passed", "broken", "value", "95", "%", "n"],
         ["toy.say", "6", "3", "1", "Acc", "–", "0"],
@@ -114,7 +128,7 @@ def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figu
 
 
 def test_missing_cases_are_not_counted_as_broken():
-    lines = list(end_screen(summary(toy_say=part({}, passed=2, missing=1), toy_wide=part(WIDE)), TOYS))
+    lines = list(end_screen(summary(toy_say=part({}, passed=2, missing=1), toy_wide=part(WIDE)), TOYS, full=True))
     assert [line.split() for line in lines[-4:-1]] == [
         ["task", "cases", "passed", "broken", "missing", "value", "95", "%", "n"],
         ["toy.say", "6", "2", "1", "1"],
@@ -138,7 +152,7 @@ def test_several_benchmarks_have_a_line_each_on_one_screen(monkeypatch):
     ]
     assert lines[3:] == [
         "",
-        "not comparable with published rows for 2 reasons; every figure and reason: -v,",
+        "not comparable with published rows for 2 reasons. Every figure and reason: -v,",
         "  report.html, leaderboard.md",
     ]
     made = {"Toy": {"all": {"Sum": {"value": 12.0, "low": 1.0, "high": 20.0, "missing": []}}}}
@@ -203,14 +217,38 @@ def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(mod
     found["run"]["model"] = model
     said = meaning(found, TOYS)
     assert told in said and ("bundled samples" in said) is bool(told)
-    assert len(list(next_steps(found, TOYS))) == (4 if told else 0)
     found["run"]["agent"] = "0123456789abcdef"  # which makes something else of what the model says
     assert meaning(found, TOYS) == ("bundled samples, not the official data." if told else "")
 
 
+VIEW = "agentgauge view  # each case and its conversation"
+AGAIN = "pytest --resume=runs/a  # the broken cases again"
+ANOTHER = "pytest bench_gta -k 'not step' --model=gpt-4o  # another model; docs/models.md lists them"
+FETCH = "agentgauge fetch gta-atomic  # official data"
+
+
+@pytest.mark.parametrize(
+    ("model", "official", "ends", "folder", "steps"),
+    [
+        ("baseline", False, {"broken": 0}, "runs/a", [VIEW, ANOTHER, FETCH]),
+        ("baseline", True, {"broken": 0, "wrong": 0}, "runs/a", [ANOTHER]),
+        ("gpt-4o", True, {"broken": 0, "wrong": 0}, "runs/a", []),
+        ("gpt-4o", True, {}, "runs/a", [AGAIN, VIEW]),
+        ("gpt-4o", True, {"broken": 0}, "/my runs/a", [VIEW.replace("view", "view '/my runs'")]),
+        ("gpt-4o", True, {"missing": 1, "wrong": 0}, "runs/a", [VIEW]),  # a run that was stopped says how it goes on
+    ],
+)
+def test_the_next_commands_fit_the_selection_and_the_state(model, official, ends, folder, steps):
+    found = summary(gta_atomic_e2e=part({}, **ends))
+    found["tasks"] = {"gta_atomic.e2e": found["tasks"].pop("gta.atomic.e2e")}
+    found["run"] |= {"model": model, "data": {"gta_atomic.e2e": {"official": official, "samples": 6, "left_out": []}}}
+    shown = list(next_steps(found, TASKS, Path(folder), selection=["bench_gta", "-k", "not step"]))
+    assert shown == [f"{'      ' if place else 'next: '}{step}" for place, step in enumerate(steps)]
+
+
 def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm():
     found = summary(toy_say=part({"Acc": metric(33.0)}, passed=1, wrong=1, broken=4), toy_wide=part(WIDE))
-    lines = list(end_screen(found, TOYS))
+    lines = list(end_screen(found, TOYS, full=True))
     assert lines[:2] == ["toy.say: 6 planned · 1 passed · 1 wrong · 4 broken · 0 missing", ""]
     assert lines[-3].split() == ["toy.say", "6", "1", "4"]
     assert "    4 of 6 cases are broken (toy.say)" in lines
@@ -257,7 +295,8 @@ def test_a_score_over_several_tasks_tells_those_that_ran_from_those_that_did_not
 
 
 def test_a_reason_that_holds_for_some_tasks_names_them():
-    told = list(end_screen(summary(toy_say=part({"Acc": metric(1.0)}, missing=1), toy_wide=part(WIDE)), TOYS))
+    of = summary(toy_say=part({"Acc": metric(1.0)}, missing=1), toy_wide=part(WIDE))
+    told = list(end_screen(of, TOYS, full=True))
     assert "    not every sample was run (toy.say)" in told
     assert "    bundled samples instead of the official data" in told
 
@@ -369,7 +408,8 @@ def test_a_run_prints_no_escape_codes_when_piped_and_leaves_a_valid_junit_file(t
     ) as server:
         result = project.run("--model", "m", "--model-url", server.url, "--junitxml", "junit.xml", "--run-dir", "run")
     assert result.status == 0 and "\x1b" not in result.output and "\r" not in result.output
-    assert max(map(len, result.output.split("= agentgauge =")[1].splitlines()[1:-2])) <= 80
+    figures = result.output.split("= agentgauge =")[1].partition("\nresults: ")[0]  # commands are not wrapped
+    assert max(map(len, figures.splitlines()[1:])) <= 80
     [suite] = ElementTree.parse(project.path / "junit.xml").getroot()
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "6",

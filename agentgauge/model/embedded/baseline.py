@@ -24,7 +24,8 @@ FORMS: Sequence[tuple[str, Callable[[RequestView], str]]] = (
     (r"multiple-choice", lambda view: choices.letters(view.asked[-1])),
     (r"#INPUT#", lambda view: sums.output(view.asked[-1])),
     (r"#ANSWER#", lambda view: sums.answer(view.asked[-1])),
-    (r"\bWrite a plan\b|#PLAN#:?\s*\Z", lambda view: sums.plan(view.asked[-1])),
+    (r"Write a plan\b", lambda view: sums.plan(view.asked[-1])),
+    (r"#PLAN#:?\s*\Z", lambda view: sums.plan(view.asked[-1])),
     (r"```python", lambda view: sums.program(view.asked[0], len(view.asked) - 1)),
     (r'"cell_type"', lambda view: notebook.cells(view.asked[0])),
 )

@@ -9,7 +9,7 @@ import re
 from agentgauge.core.text import parse_json
 from agentgauge.model.embedded.words import numbers, stems, stems_of_name
 
-_PLAN = re.compile(r"^\W*Plan (\d{1,9})\b(.*?)(?=^\W*Plan \d|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_PLAN = re.compile(r"^[^\w\n]*Plan (\d{1,9})\b(.*?)(?=^[^\w\n]*Plan \d|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"[A-Za-z]\w*")
 _LINES = 1_000  # in front of the questions
 _OPTION = re.compile(r"^\s*\(?([A-Z])[.):]\s*(.*)$", re.MULTILINE)

@@ -30,7 +30,8 @@ from agentgauge.model.open_requests import UNSENT, OpenRequests
 from agentgauge.model.spec import ModelSpec
 
 LARGE = 32_000
-"""Bytes of a request that ``baseline`` answers in a thread: it takes up to a second for 400 kB, and others go on."""
+"""Bytes of a request that ``baseline`` answers in a thread: it takes a few tenths of a second for 400 kB, and others go
+on."""
 
 _FOLDERS = re.compile(r"(?:/[^\s/`'\"\\]+)+/")
 

@@ -10,8 +10,9 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from agentgauge.model.embedded.words import numbers
@@ -32,11 +33,13 @@ OPERATIONS = (
 )
 """The first whose words the problem has is taken. ``numbers`` holds the numbers of the problem or of the input."""
 
-_ARITHMETIC = re.compile(
-    r"\(*\s*-?\d{1,18}(?:\.\d{1,18})?\s*\)*(?:\s*(?:\*\*|[-+*/^])\s*\(*\s*\d{1,18}(?:\.\d{1,18})?\s*\)*)+"
+_ARITHMETIC = re.compile(  # no run of blanks or brackets is looked at twice
+    r"(?:(?<!\()\(++\s*+)?-?\d{1,18}(?:\.\d{1,18})?\s*+\)*+"
+    r"(?:\s*+(?:\*\*|[-+*/^])\s*+\(*+\s*+\d{1,18}(?:\.\d{1,18})?\s*+\)*+)+"
 )
 _TRUTH = re.compile(r"\b(true|yes)\b\W+(?:or|and|/)\W*\b(?:false|no)\b", re.IGNORECASE)
-_PROBLEM = re.compile(r"#(?:PROBLEM|QUESTION)#:?\s*(.*?)(?=\n\s*\n[^\n]*#|\n#|\Z)", re.DOTALL)
+_PROBLEM = re.compile(r"#(?:PROBLEM|QUESTION)#:?\s*")
+_GAP = re.compile(r"\n\s*")
 _INPUT = re.compile(r"#?\binput#?:?[ \t]*\n(.*?)(?:\n\s*\n|\n#|\Z)", re.DOTALL | re.IGNORECASE)
 _BOX = re.compile(r"^\(\s*-?\d+(?:\s*,\s*-?\d+){3}\s*\)(?:, score \d+)?\s*", re.MULTILINE)
 _SYMBOLS: Mapping[type, Callable[[Any, Any], Any]] = {
@@ -66,9 +69,18 @@ except Exception:
 
 
 def problem_of(text: str) -> str:
-    """The problem in a prompt, without what the prompt asks around it."""
-    found = _PROBLEM.search(text)
-    return found.group(1) if found else text
+    """The problem in a prompt, without what the prompt asks around it: up to a line that begins with a mark, or one
+    with a mark below an empty line."""
+    if (found := _PROBLEM.search(text)) is None:
+        return text
+    for gap in _GAP.finditer(text, found.end()):
+        mark, end = text.find("#", gap.end()), text.find("\n", gap.end())
+        if mark < 0:
+            break
+        below_empty = gap[0].count("\n") > 1 and (mark < end or end < 0)
+        if below_empty or (gap[0] == "\n" and mark == gap.end()):
+            return text[found.end() : gap.start()]
+    return text[found.end() :]
 
 
 def arithmetic_in(text: str) -> str | None:
@@ -146,8 +158,14 @@ def _solved(problem: str) -> str:
 
 
 def _code(problem: str, tries: int = 0) -> str | None:
-    fitting = [code for words, code in OPERATIONS if re.search(words, problem, re.IGNORECASE)]
+    fitting = _fitting(problem)
     return fitting[tries] if tries < len(fitting) else None
+
+
+@lru_cache(maxsize=4)  # a reply asks several times for that of its problem
+def _fitting(problem: str) -> Sequence[str]:
+    low = problem.lower()  # searches that ignore the case take three times as long
+    return [code for words, code in OPERATIONS if re.search(words, low)]
 
 
 def _thought(problem: str) -> str:

@@ -6,18 +6,20 @@ Reads native function calling and ReAct, whose system prompt holds the tools.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from agentgauge.core.chat import ChatRequest, Message
 from agentgauge.core.text import parse_json
 from agentgauge.core.tools import resolved, type_names
 
-_TICKED = re.compile(r"`([^`\n]*/[^`\n]*)`")
-_FILES_NOTE = re.compile(r"[^`]*(?:`[^`]*/[^`]*`(?:, )?)+")
-_CLOSING = re.compile(r"final answer|\bsummar|\bsum up\b", re.IGNORECASE)
+_TICKED = re.compile(r"`([^`/\n]*/[^`\n]*)`")
+_FILES_NOTE = re.compile(r"[^`]*(?:`[^`/]*/[^`]*`(?:, )?)+")
+_CLOSING = re.compile(r"final answer|\bsum(?:mar| up\b)")  # in lower case: ignoring it takes three times as long
 _ERROR = re.compile(r"\berror\b|\bfailed\b|\bexception\b|\binvalid\b|\bnot found\b", re.IGNORECASE)
 _PASSING = re.compile(
     r"\b(?:HTTP |error )(?:429|50\d)\b|tim(?:ed|e)[ -]?out|temporar|unavailable|try again|retry|rate limit|overload"
@@ -100,9 +102,9 @@ def look(request: ChatRequest) -> RequestView:
         else:
             paths = _TICKED.findall(text)
             files += [path for path in paths if path not in files]
-            if role == "user" and not _FILES_NOTE.fullmatch(text.strip()):
+            if role == "user" and not (paths and _FILES_NOTE.fullmatch(text.strip())):
                 asked.append(text)
-                if _CLOSING.search(text) and queries:
+                if queries and _CLOSING.search(text.lower()):
                     continue
                 before = len(calls)
                 if is_question and queries:
@@ -110,7 +112,7 @@ def look(request: ChatRequest) -> RequestView:
                 else:
                     queries.append(text)
                 is_question = False
-    closing = len(asked) > 1 and bool(_CLOSING.search(asked[-1]))
+    closing = len(asked) > 1 and bool(_CLOSING.search(asked[-1].lower()))
     return RequestView(
         tools=native or react_tools,
         query=_TICKED.sub("", queries[-1]) if queries else "",
@@ -142,7 +144,12 @@ def _text(message: Message) -> str:
 
 
 def _native_tool(tool: Mapping[str, Any]) -> OfferedTool:
-    function = tool.get("function") or {}
+    return _of_function(json.dumps(tool.get("function") or {}))
+
+
+@lru_cache(maxsize=1024)  # every request of a task offers the same tools
+def _of_function(text: str) -> OfferedTool:
+    function = parse_json(text)
     schema = resolved(function.get("parameters"), function.get("parameters"))
     schema = schema if isinstance(schema, Mapping) else {}
     return OfferedTool(str(function.get("name")), str(function.get("description") or ""), _parameters(schema, schema))

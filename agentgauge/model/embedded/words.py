@@ -27,7 +27,12 @@ def stems(text: str) -> frozenset[str]:
 
 
 def _of_any(text: str) -> frozenset[str]:
-    return frozenset(_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS)
+    return frozenset(map(_stem, {*_WORD.findall(text.lower())} - _STOP_WORDS))
+
+
+@lru_cache(maxsize=16_384)
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word)
 
 
 _of_description = lru_cache(maxsize=4096)(_of_any)  # those of tools come with every request

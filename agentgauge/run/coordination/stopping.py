@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from agentgauge.core.files import write_whole
 
-MESSAGE = b"\nagentgauge: the run is ending, and its results are being written (kill -9 ends it at once)\n"
+MESSAGE = b"\nagentgauge: the run is ending and writes its results; kill -9 ends it at once\n"
 
 FILE = "stop"
 """In the run folder; holds the reason."""

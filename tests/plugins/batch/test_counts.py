@@ -37,7 +37,9 @@ class Known:
 def test_the_progress_line_has_those_of_all_processes(tmp_path: Path) -> None:
     Numbers(tmp_path / FILE, FORM, 0).write(1, 20, 1, 3)
     Numbers(tmp_path / FILE, FORM, 2).write(0, 5, 1, 0)
-    said = "0/9 · 1 request waits for a batch · 25 submitted in 2 batches · 3 batches done · passed 0"
+    said = (
+        "0/9 · passed 0 · wrong 0 · broken 0 · 1 request waits for a batch · 25 submitted in 2 batches · 3 batches done"
+    )
     line = RunLine(tmp_path, Known())
     assert line.text().startswith(said)
     assert "batch" not in line.text(ended=True)

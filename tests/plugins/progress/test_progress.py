@@ -39,12 +39,12 @@ def project(project):
 
 
 def read_until(process, words):
-    """What the process has printed, up to a line with these words."""
+    """What the process has printed, up to a line with this pattern."""
     read, late = "", threading.Timer(30, process.kill)
     late.start()
     for line in process.stdout:
         read += line
-        if words in line:
+        if re.search(words, line):
             late.cancel()
             return read
     raise AssertionError(f"{words!r} was not printed: {read}")
@@ -56,7 +56,9 @@ WORKERS = [(), ("-n", "2"), ("-n", "3", "--dist", "loadscope"), ("-v",), ("-q",)
 @pytest.mark.parametrize("options", WORKERS, ids=" ".join)
 def test_cases_that_end_before_the_first_one_are_counted_and_kept(project, model, first_waits, options):
     process = project.start(*model, "--run-dir", "run", *options)
-    read_until(process, "5/6 · 1 request running · ")
+    read_until(
+        process, r"^5/6 · passed 4 · wrong 1 · broken 0 · .*\b1/\d+ requests in flight · .* so far: \S+ 80\.0 \(n 5\)"
+    )
     interrupt(process)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 2, output
@@ -74,7 +76,7 @@ def test_cases_that_end_before_the_first_one_are_counted_and_kept(project, model
 
 def test_a_resumed_run_counts_the_finished_cases_from_the_start(project, model, first_waits):
     process = project.start(*model, "--run-dir", "run")
-    read_until(process, "5/6 · ")
+    read_until(process, "^5/6 · ")
     interrupt(process)
     process.communicate(timeout=60)
     process = project.start(*model, "--resume", "run")
@@ -95,21 +97,23 @@ def test_a_run_whose_reports_have_all_come_explains_nothing(project, model):
 
 def at_the_fifth(event):
     """Sets the event once the progress line shows five cases that have ended."""
-    return lambda written: event.set() if "\r5/6 · 1 request running" in written else None
+    return lambda written: (
+        event.set() if re.search(r"1/\d+ requests in flight", written.rpartition("5/6 ·")[2]) else None
+    )
 
 
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_a_terminal_is_redrawn_while_the_first_case_runs(project, model, first_waits, options):
     written = on_a_terminal(*model, *options, project=project, seen=at_the_fifth(first_waits))
-    assert "\r6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens" in written
+    assert "6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens\x1b[K\x1b[J" in written
 
 
 @pytest.mark.parametrize(("width", "shown"), [(34, ""), (200, " · 75 tokens")])
 def test_the_line_has_the_width_of_the_terminal_while_output_is_captured(project, model, first_waits, width, shown):
     written = on_a_terminal(*model, project=project, seen=at_the_fifth(first_waits), width=width)
-    line = next(line for line in written.split("\r") if line.startswith("5/6 · 1 request running"))
-    assert len(line.rstrip()) < width
-    assert shown in line
+    cases, requests = re.findall(r"(5/6 · [^\x1b]*)\x1b\[K\r\n([^\x1b]*)\x1b", written)[-1]
+    assert max(map(len, (cases, requests))) < width
+    assert requests.endswith(shown)
 
 
 def test_the_header_begins_on_a_line_of_its_own_on_a_terminal_beside_xdist(project, model):
