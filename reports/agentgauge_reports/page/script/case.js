@@ -324,6 +324,7 @@ function dialogs() {
 }
 // Everything begins here.
 
+explanations();
 header();
 boards();
 breakdowns();
