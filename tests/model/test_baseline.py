@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentgauge_reports.page.floor import FILE as FLOOR
+from agentgauge_reports.page.floor import measured
 
 from agentgauge.core.chat import ChatRequest
 from agentgauge.model.embedded.baseline import baseline_reply
@@ -163,3 +165,5 @@ def test_the_floor(tmp_path: Path) -> None:
     shares = [sum(one["status"] == "passed" for one in records if one["task"].startswith(name)) / count
               for name, count in (("wild", 64), ("mmau", 513))]  # fmt: skip
     assert all(0.1 <= share <= 0.35 for share in shares)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert measured(summary) == json.loads(FLOOR.read_text()), "python -m agentgauge_reports.page.floor RUN writes it"

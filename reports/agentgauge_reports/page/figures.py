@@ -35,6 +35,7 @@ from agentgauge_reports.leaderboard import (
 from agentgauge_reports.load import Run
 from agentgauge_reports.notices import limit_of, mostly_broken, presentable
 from agentgauge_reports.page.facts import PageFacts
+from agentgauge_reports.page.floor import floor
 from agentgauge_reports.text import WAITS
 
 STATUSES = ("passed", "wrong", "broken", "missing")
@@ -174,7 +175,7 @@ def _faults(
 def leaderboards(summary: Mapping[str, Any], known: Registry) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
-    {"benchmark", "limit", "top": [{"name", "value", "interval", "n", "why", "yardstick"}] of its headline figures,
+    {"benchmark", "limit", "top": [headline figure, see ``_top``],
      "editions": [a published table: see ``_edition``], and one without rows for figures that no table has,
      "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
     """
@@ -193,7 +194,7 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     return {
         "benchmark": benchmark,
         "limit": limit_of(summary, [task.name for task in tasks]),
-        "top": [_top(figure, boards, {task.name: task for task in tasks}) for figure in headlines(summary, benchmark, tasks) if figure],
+        "top": [_top(figure, boards, tasks, summary) for figure in headlines(summary, benchmark, tasks) if figure],
         "editions": editions,
         "made": [[part, name, _made(score)] for part, scores in combined.items() for name, score in scores.items()],
         "notes": [
@@ -208,16 +209,22 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     }
 
 
-def _top(top: Headline, boards: Sequence[Leaderboard], tasks: Mapping[str, Task]) -> dict[str, Any]:
-    """``help``: what it is a figure of. ``why``: what an incomplete figure lacks, else empty. ``yardstick``: ``{"table", "rows", "best", "model",
-    "median", "ours": [value, low, high]}`` where a published table has the figure, else None."""
+def _top(
+    top: Headline, boards: Sequence[Leaderboard], tasks: Sequence[Task], summary: Mapping[str, Any]
+) -> dict[str, Any]:
+    """``help``: what it is a figure of. ``why``: what an incomplete figure lacks, else empty. ``yardstick``:
+    ``{"table", "rows", "best", "model", "median"}`` where a published table has the figure, else None. ``floor``: what
+    the baseline reaches on the same data, or None. ``ours``: value and interval as numbers."""
     value, ends = top.texts()
     found = yardstick(top, boards)
-    beside = found and {**asdict(found), "ours": [top.value, top.low, top.high]}
-    task = tasks.get(top.column[0])
-    of = f"{task.name}, {task.shown.title}" if task else f"over {len(tasks)} tasks of this run"
-    shown = {"name": top.name, "value": value, "interval": ends, "n": top.n, "why": top.why}
-    return {**shown, "help": of, "yardstick": beside}
+    task = next((task for task in tasks if task.name == top.column[0]), None)
+    return {
+        **{"name": top.name, "value": value, "interval": ends, "n": top.n, "why": top.why},
+        "help": f"{task.name}, {task.shown.title}" if task else f"over {len(tasks)} tasks of this run",
+        "yardstick": found and asdict(found),
+        "floor": floor(top.column, summary),
+        "ours": [top.value, top.low, top.high],
+    }
 
 
 def _made(score: Mapping[str, Any]) -> str:

@@ -27,7 +27,9 @@ HELD = 1000
 DATA = "[{<|`"
 """What lines of tables, code and JSON begin with."""
 
-_HEADING = re.compile(r"(?i)(?P<sign>[#*<\[ ]*)(?:user )?(?:question|request|problem|query|task)(?P<end>[#*>\] ]*:?[* ]*)")
+_HEADING = re.compile(
+    r"(?i)(?P<sign>[#*<\[ ]*)(?:user )?(?:question|request|problem|query|task)(?P<end>[#*>\] ]*:?[* ]*)"
+)
 
 
 @dataclass

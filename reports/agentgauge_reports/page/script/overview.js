@@ -37,13 +37,13 @@ function headAbout(benchmark, top) {
   const of = top.n === null ? "combined from several tasks" : `of ${counted(top.n, "sample")}`;
   const ends = top.interval ? ` Other samples of the same kind would give a value between ${top.interval.replace("–", " and ")} in 95 of 100 runs.` : "";
   const known = top.yardstick ? ` Median and best are those of ${counted(top.yardstick.rows, "model")} in “${top.yardstick.table}”, by its authors.` : " No published table has this figure.";
-  return `${top.name}, the figure by which ${benchmark} ranks models, ${of}, in per cent: ${top.help}.${ends}${known}`;
+  const least = top.floor === null ? "" : ` Floor: what the built-in model baseline, which follows fixed rules, reached on the same samples.`;
+  return `${top.name}, the figure by which ${benchmark} ranks models, ${of}, in per cent: ${top.help}.${ends}${known}${least}`;
 }
 
-// A strip from 0 to 100: the interval and value of this run, the median and the best of the published models.
-function yardstick(top) {
-  if (!top.yardstick) return "";
-  const { best, model, median, ours: [value, low, high] } = top.yardstick;
+// A strip from 0 to 100: the interval and value of this run, the median and the best of the published models, the floor.
+function yardstick({ yardstick: published, floor, ours: [value, low, high] }) {
+  if (!published && floor === null) return "";
   const strip = make("span", { class: "strip", "aria-hidden": "true" });
   const at = (kind, from, to = from) => {
     const mark = make("i", { class: kind });
@@ -52,10 +52,12 @@ function yardstick(top) {
     strip.append(mark);
   };
   if (low !== null) at("band", low, high);
-  at("median", median);
-  at("best", best);
+  if (published) at("median", published.median);
+  if (published) at("best", published.best);
+  if (floor !== null) at("floor", floor);
   if (value !== null) at("ours", value);
-  return make("span", { class: "yardstick" }, strip, put(make("span"), `published: median ${median.toFixed(2)}, best ${best.toFixed(2)} (${model})`));
+  const words = [published ? `published: median ${published.median.toFixed(2)}, best ${published.best.toFixed(2)} (${published.model})` : "", floor === null ? "" : `floor ${floor.toFixed(2)}`];
+  return make("span", { class: "yardstick" }, strip, put(make("span"), words.filter(Boolean).join("; ")));
 }
 
 // Whether to believe the figures, and where the model fails.
@@ -65,12 +67,9 @@ function standing(sums) {
   const faulty = data.faulty.length && !data.alarm ? `${data.faulty.join(". ")}${sums[2] ? "; “clean” figures leave broken cases out" : ""}.` : "";
   for (const sentence of data.cut) byId("standing").append(make("p", {}, make("b", {}, `${sentence}.`)));
   byId("standing").append(data.meaning ? put(make("p"), data.meaning) : "", make("p", {}, apart ? put(make("a", { href: "#results" }), apart) : "", faulty ? ` ${faulty}` : ""));
-  const most = byCount().slice(0, 3);
-  if (most.length) byId("standing").append(make("p", {}, "Most frequent failures: ", ...most.flatMap(([kind, counts], place) => [place ? " · " : "", faultLink(kind, `${data.kinds[kind][1]} (${whole.format(sum(counts))})`)])));
 }
 
 const byCount = () => [...data.faults].sort(([, one], [, other]) => sum(other) - sum(one));
-const faultLink = (kind, text) => make("button", { type: "button", class: "link", onclick: () => listed({ kind: data.kinds[kind][0] }) }, text);
 
 function capabilities() {
   const share = (value) => (value === null || value === undefined ? "–" : value.toFixed(1));
