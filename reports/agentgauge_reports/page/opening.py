@@ -48,6 +48,8 @@ def _compared(run: Run) -> str:
     if len(shares) < 2:
         return _most_frequent(run)
     best, worst = max(shares, key=lambda one: one[1]), min(shares, key=lambda one: one[1])
+    if best[1] == worst[1]:
+        return ""
     if best[2] <= worst[3]:
         return (
             f"Nothing stands out: between {best[0]} ({best[1]:.0f} % passed) and {worst[0]} ({worst[1]:.0f} %) the 95 %"

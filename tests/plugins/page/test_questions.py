@@ -88,6 +88,7 @@ REPLY = Event("model", "m", 0, 0, {"messages": [], "reply": "It is\n4.", "finish
 CALL = Event(
     "model", "m", 0, 0, {"messages": [], "reply": "", "tool_calls": [{"name": "Add", "arguments": '{"a": 2}'}]}
 )
+TEXT = {"role": "assistant", "content": "It is 4."}
 JUDGE = Event("model", "j", 0, 0, {"messages": [], "reply": "wrong", "role": "--judge"})
 
 
@@ -100,10 +101,21 @@ JUDGE = Event("model", "j", 0, 0, {"messages": [], "reply": "wrong", "role": "--
         ("wrong", "no", {"gold": ADD, "prediction": []}, [], ("Add(a=1)", "nothing")),
         ("wrong", "no", None, [REPLY, JUDGE], ("", "It is · 4.")),
         ("passed", "", {"gold": ADD, "prediction": ADD}, [CALL], ("Add(a=1)", "Add(a=1)")),
+        ("passed", "", {"gold": ADD, "prediction": [TEXT]}, [REPLY], ("", "It is · 4.")),
         ("passed", "", None, [CALL], ("", "Add(a=2)")),
         ("broken", "", None, [], ("", "")),
     ],
-    ids=["verdict", "half a verdict", "gold", "nothing came", "last reply", "passed", "passed without gold", "broken"],
+    ids=[
+        "verdict",
+        "half a verdict",
+        "gold",
+        "nothing came",
+        "last reply",
+        "passed",
+        "a text as a call",
+        "passed without gold",
+        "broken",
+    ],
 )
 def test_what_was_expected_and_what_came(tmp_path, status, explanation, output, events, answers):
     one = Record(
@@ -122,17 +134,19 @@ def test_what_was_expected_and_what_came(tmp_path, status, explanation, output, 
     [
         ((True,), lambda number: (), "m passed 1 of 1 finished cases on the bundled samples of Toy."),
         ((False, True), lambda number: (), "Most frequent failure: Wrong answer (1)."),
+        ((True,) * 12, lambda number: ("even", "odd")[number % 2 :][:1], "m passed 12 of 12 finished cases"),
         (
             (True, False) * 8,
             lambda number: ("even", "odd")[number % 2 :][:1],
             "Best at even (100 % passed), worst at odd (0 %).",
         ),
-        ((True,) * 8 + (False,) * 8, lambda number: ("even", "odd")[number % 2 :][:1], "Nothing stands out:"),
+        ((True,) * 7 + (False,) * 9, lambda number: ("even", "odd")[number % 2 :][:1], "Nothing stands out:"),
     ],
-    ids=["one case", "one failure", "apart", "overlapping"],
+    ids=["one case", "one failure", "alike", "apart", "overlapping"],
 )
 def test_the_first_sentence_says_what_stands_out(tmp_path, passed, tags, sentence):
     from agentgauge_reports.load import load_run
 
     cases = [record(number, passed=one, tags=tags(number)) for number, one in enumerate(passed)]
-    assert sentence in opening(load_run(write_run(tmp_path / "run", cases), tasks=TASKS))
+    said = opening(load_run(write_run(tmp_path / "run", cases), tasks=TASKS))
+    assert sentence in said and ("stands out" in said) == ("stands out" in sentence)

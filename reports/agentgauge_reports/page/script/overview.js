@@ -208,8 +208,9 @@ function notesAt(edition, marks = "") {
 }
 
 function breakdowns() {
-  part("breakdowns", data.breakdowns.length ? counted(data.breakdowns.length, "table") : "");
-  for (const one of data.breakdowns) {
+  const filled = data.breakdowns.filter(({ rows }) => rows.some(({ values }) => Object.values(values).some((value) => value !== null)));
+  part("breakdowns", filled.length ? counted(filled.length, "table") : "");
+  for (const one of filled) {
     const columns = [{ name: one.what }, ...one.columns.map((name) => ({ name, num: true, kind: one.heat ? "shaded" : "" }))];
     const rows = one.rows.map((row) => ({ cells: [put(make("span"), row.row), ...one.columns.map((name) => breakdownCell(one, name, row))] }));
     byId("breakdown-tables").append(make("div", {}, make("h3", {}, limited(`${one.benchmark}: ${one.table}`, one.rows.length ? one.rows[0].limit : "")), put(make("p", { class: "quiet" }), one.note),
