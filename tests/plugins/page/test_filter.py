@@ -106,10 +106,16 @@ def test_columns_without_a_value_are_left_out(watched, page_file, tmp_path):
     assert not {"finish reason", "requests", "cost"} & set(page.locator("#case-table th").all_inner_texts())
 
 
-def test_a_verdict_takes_the_place_of_answers_that_it_does_not_name(watched, tmp_path):
-    run = write_run(tmp_path / "run", [record(0, passed=False)])
+@pytest.mark.parametrize("others", [True, False], ids=["where others have answers", "where no case has answers"])
+def test_a_verdict_is_shown_where_it_names_no_answers(watched, tmp_path, others):
+    cases = [record(0, passed=False), *([case(1, "Which?", 1, passed=False)] if others else [])]
+    run = write_run(tmp_path / "run", cases)
     page = watched.open(write_page(run, run / "report.html", tasks=TASKS))
-    assert page.locator("#case-table td.why").get_attribute("colspan") == "2"
+    verdict = page.locator("#case-table td.why")
+    assert verdict.inner_text() == "expected 'a', got 'b'" and verdict.get_attribute("colspan") == (
+        "2" if others else None
+    )
+    assert ("expected" in page.locator("#case-table th").all_inner_texts()) == others
 
 
 @pytest.mark.parametrize("how", ["pointer", "keyboard", "finger"])

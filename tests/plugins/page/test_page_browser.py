@@ -68,7 +68,7 @@ def samples(page):
 def test_the_page_loads_with_all_its_parts(watched, page_file):
     page = watched.open(page_file)
     assert page.locator("#found").inner_text() == "122 of 122 cases"
-    assert page.locator("main > section:visible").count() == 7
+    assert page.locator("main > section:visible").count() == 6
     page.locator("nav a[href='#statuses']").click()
     assert page.locator("#boards tr.ours").count() == 1
     assert page.locator("#heat td button:not([disabled])").all_inner_texts() == ["60", "61", "1"]

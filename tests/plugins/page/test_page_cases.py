@@ -198,14 +198,14 @@ def test_a_wrong_link_says_so_where_it_is_seen(watched, page_file, link, problem
 
 def test_columns_are_chosen_and_kept_in_the_address(watched, page_file):
     page = watched.open(page_file)
-    assert "expected" in heads(page) and "tool calls" not in heads(page)
+    assert "question" in heads(page) and "tool calls" not in heads(page)
     page.get_by_text("Columns", exact=True).click()
     page.get_by_label("tool calls").check()
-    page.get_by_label("expected").uncheck()
-    assert "tool calls" in heads(page) and "expected" not in heads(page)
+    page.get_by_label("question").uncheck()
+    assert "tool calls" in heads(page) and "question" not in heads(page)
     again = watched.open(page_file, hash_of(page))
     again.reload()
-    assert "tool calls" in heads(again) and "expected" not in heads(again)
+    assert "tool calls" in heads(again) and "question" not in heads(again)
 
 
 def test_attempts_stand_under_their_sample(watched, attempts_file):

@@ -118,8 +118,8 @@ const COLUMNS = [
   { id: "sample", key: (place) => cases.sample[place], cell: (place) => caseLink(place), kind: "sample" },
   { id: "status", key: (place) => cases.status[place], cell: (place) => make("span", {}, statusMark(place), cases.kind[place] === PASSED ? "" : plain(kindName(place), "reason")) },
   { id: "question", key: textOf("question"), kind: "question" },
-  { id: "expected", key: textOf("expected"), kind: "answer" },
-  { id: "got", key: textOf("got"), kind: "answer" },
+  { id: "expected", key: textOf("expected"), kind: "answer", off: !has("expected") },
+  { id: "got", key: textOf("got"), kind: "answer", off: !has("got") },
   { id: "reason", key: kindName, off: true },
   { id: "finish", name: "finish reason", key: textOf("finish"), off: !has("finish") },
   { id: "requests", num: true, key: (place) => cases.requests[place], off: !cases.requests.some(Boolean) },
@@ -129,7 +129,7 @@ const COLUMNS = [
   { id: "cost", num: true, key: (place) => cases.usd[place], format: dollars, off: !cases.usd.some(Boolean) },
   { id: "time", name: TIME, num: true, key: (place) => times.seconds[place], format: seconds },
   { id: "names", name: "tools and files", key: textOf("named"), kind: "question", off: true },
-  { id: "verdict", key: textOf("why"), kind: "why", off: true },
+  { id: "verdict", key: textOf("why"), kind: "why", off: has("expected") || !has("why") }, // else it stands in place of answers
 ];
 const usual = COLUMNS.filter((column) => !column.off).map(({ id }) => id);
 const chosen = () => COLUMNS.filter(({ id }) => (state.columns ? state.columns.split(",") : usual).includes(id));
@@ -209,7 +209,7 @@ function headCell(column) {
 }
 
 const cellOf = (column, content) => make("td", { class: `${column.num ? "num" : ""} ${column.kind || ""}`, "data-label": column.name || column.id }, content);
-const keyCell = (column, key) => (column.format ? column.format(key) : column.num ? whole.format(key) : plain(key));
+const keyCell = (column, key) => (column.format ? column.format(key) : column.num ? whole.format(key) : key === "" ? "" : plain(key));
 const caseCell = (column, place) => cellOf(column, column.cell ? column.cell(place) : keyCell(column, column.key(place)));
 
 // The cells of a case's row. Where a verdict says what was wrong and nothing else does, it takes the place of both answers.
