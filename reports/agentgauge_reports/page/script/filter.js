@@ -1,10 +1,9 @@
 // The filter of the list: words that a case has, and comparisons such as task:wild status=wrong requests>3; all must hold.
 
-const one = (value) => [value];
 const TEXTS = { // name → the texts that a case has there
-  task: (place) => one(taskName(place)), sample: (place) => one(cases.sample[place]), status: (place) => one(STATUSES[cases.status[place]]),
-  reason: (place) => data.kinds[cases.kind[place]], question: (place) => one(textOf("question")(place)), expected: (place) => one(textOf("expected")(place)),
-  got: (place) => one(textOf("got")(place)), finish: (place) => one(textOf("finish")(place)), verdict: (place) => one(textOf("why")(place)),
+  task: (place) => [taskName(place)], sample: (place) => [cases.sample[place]], status: (place) => [STATUSES[cases.status[place]]],
+  reason: (place) => data.kinds[cases.kind[place]], question: (place) => [textOf("question")(place)], expected: (place) => [textOf("expected")(place)],
+  got: (place) => [textOf("got")(place)], finish: (place) => [textOf("finish")(place)], verdict: (place) => [textOf("why")(place)],
   tag: (place) => cases.tags[place].map((tag) => data.tags[tag]), name: (place) => textOf("named")(place).split(", "),
 };
 const NUMBERS = { // name → the number that a case has there

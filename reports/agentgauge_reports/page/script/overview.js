@@ -35,10 +35,10 @@ const MEANS = {
 // What a headline figure counts, and from where it is.
 function headAbout(benchmark, top) {
   const of = top.n === null ? "combined from several tasks" : `of ${counted(top.n, "sample")}`;
-  const ends = top.interval ? ` Other samples of the same kind would give a value between ${top.interval.replace("–", " and ")} in 95 of 100 runs.` : "";
+  const ends = top.interval ? ` In 95 of 100 such runs, intervals computed like ${top.interval} contain the value for all samples of this kind.` : "";
   const known = top.yardstick ? ` Median and best are those of ${counted(top.yardstick.rows, "model")} in “${top.yardstick.table}”, by its authors.` : " No published table has this figure.";
   const least = top.floor === null ? "" : ` Floor: what the built-in model baseline, which follows fixed rules, reached on the same samples.`;
-  return `${top.name}, the figure by which ${benchmark} ranks models, ${of}, in per cent: ${top.help}.${ends}${known}${least}`;
+  return `${top.name}, a headline figure of ${benchmark} (${top.help}), ${of}, as in summary.json.${ends}${known}${least}`;
 }
 
 // A strip from 0 to 100: the interval and value of this run, the median and the best of the published models, the floor.
