@@ -120,6 +120,7 @@ const COLUMNS = [
   { id: "question", key: textOf("question"), kind: "question" },
   { id: "expected", key: textOf("expected"), kind: "answer", off: !has("expected") },
   { id: "got", key: textOf("got"), kind: "answer", off: !has("got") },
+  { id: "verdict", key: textOf("why"), kind: "why", off: has("expected") || !has("why") }, // else it stands in place of answers
   { id: "reason", key: kindName, off: true },
   { id: "finish", name: "finish reason", key: textOf("finish"), off: !has("finish") },
   { id: "requests", num: true, key: (place) => cases.requests[place], off: !cases.requests.some(Boolean) },
@@ -129,7 +130,6 @@ const COLUMNS = [
   { id: "cost", num: true, key: (place) => cases.usd[place], format: dollars, off: !cases.usd.some(Boolean) },
   { id: "time", name: TIME, num: true, key: (place) => times.seconds[place], format: seconds },
   { id: "names", name: "tools and files", key: textOf("named"), kind: "question", off: true },
-  { id: "verdict", key: textOf("why"), kind: "why", off: has("expected") || !has("why") }, // else it stands in place of answers
 ];
 const usual = COLUMNS.filter((column) => !column.off).map(({ id }) => id);
 const chosen = () => COLUMNS.filter(({ id }) => (state.columns ? state.columns.split(",") : usual).includes(id));
