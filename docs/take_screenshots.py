@@ -47,8 +47,9 @@ def main() -> None:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
             _take(browser, page.as_uri(), "page")
-            _take(browser, f"{page.as_uri()}#case=gta_atomic.e2e/0/1", "page-case", ready="#case-body .step")
-            _take(browser, f"{page.as_uri()}#status=wrong&words=calculator", "page-cases", scroll="#cases")
+            case = _first_link(browser, f"{page.as_uri()}#task=gta_atomic.e2e&status=wrong")
+            _take(browser, page.as_uri() + case, "page-case", ready="#case-body .step")
+            _take(browser, f"{page.as_uri()}#words=calculator%20requests%3E2", "page-cases", scroll="#cases")
             _take(browser, (runs / "comparison.html").as_uri(), "comparison")
             (runs / "comparison.html").unlink()
             with subprocess.Popen(
@@ -68,6 +69,15 @@ def _run(program: str, *words: str, folder: Path) -> None:
 
 def _program(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
+
+
+def _first_link(browser: Browser, address: str) -> str:
+    """The fragment of the first case that a page lists: ``--limit`` chooses the samples."""
+    page = browser.new_page()
+    page.goto(address)
+    fragment = page.locator("#case-table a").first.get_attribute("href")
+    page.close()
+    return str(fragment)
 
 
 def _take(

@@ -181,7 +181,7 @@ def judge_plan(record: Mapping[str, Any], messages: Sequence[ReplyMessage], *, f
         right,
         {"right": float(right), "format_error": 0.0},
         () if right else ("wrong_plan",),
-        "" if right else f"expected plan {target!r}; the reply chooses {chosen}",
+        "" if right else compared("another plan is chosen", f"plan {target!r}", f"plan {chosen}"),
     )
 
 

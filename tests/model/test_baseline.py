@@ -149,6 +149,7 @@ UNREADABLE = {
 
 
 @pytest.mark.heavy
+@pytest.mark.uses("page")
 def test_the_floor(tmp_path: Path) -> None:
     """On the bundled samples no reply is unreadable, and of each benchmark some cases pass."""
     benches = ("--pyargs", "bench_gta", "bench_wild", "bench_mmau")
@@ -163,3 +164,7 @@ def test_the_floor(tmp_path: Path) -> None:
     shares = [sum(one["status"] == "passed" for one in records if one["task"].startswith(name)) / count
               for name, count in (("wild", 64), ("mmau", 513))]  # fmt: skip
     assert all(0.1 <= share <= 0.35 for share in shares)
+    from agentgauge_reports.page.floor import FILE, measured
+
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert measured(summary) == json.loads(FILE.read_text()), "python -m agentgauge_reports.page.floor RUN writes it"

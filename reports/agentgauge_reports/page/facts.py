@@ -1,73 +1,22 @@
-"""Facts that the page collects about cases while their transcripts are written, and the line that identifies a case."""
+"""Facts that the page collects about cases while their transcripts are written."""
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from agentgauge.core.text import clipped, one_line
-from agentgauge.core.types import Record
+from agentgauge.core.types import Event, Record
+from agentgauge_reports.page.answers import expected_and_got
+from agentgauge_reports.page.questions import Questions
 from agentgauge_reports.text import WORDS
 
 NAMES, NAME = 30, 80
 """So many tools and files of a case can be searched for, and so many characters of the name of each."""
-
-
-READ = 20_000
-"""Characters of a question that are looked at."""
-
-
-@dataclass
-class _First:
-    """The question of a task's first sample, with which the questions of the others are compared."""
-
-    sample: str
-    lines: Sequence[str]
-    known: frozenset[str]
-    places: list[int] = field(default_factory=list)  # of its cases, as long as no other sample has come
-    own: str = ""
-
-
-class Questions:
-    """Chooses a line for each case, in the order in which the cases come.
-
-    The line is the first one that the question of the task's first sample does not have: benchmarks that put every
-    question into the same prompt would otherwise show the same line everywhere. Only the first sample's question of
-    each task is held.
-    """
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._first: dict[str, _First] = {}
-
-    def add(self, task: str, sample: str, text: str) -> None:
-        """Take the next case; ``text`` is empty if the model got no request."""
-        lines = [line for each in text[:READ].splitlines() if (line := each.strip())]
-        if not lines:
-            self.lines.append("")
-            return
-        first = self._first.setdefault(task, _First(sample, lines, frozenset(lines), own=clipped(lines[0], WORDS)))
-        if sample == first.sample:
-            first.places.append(len(self.lines))
-            self.lines.append(first.own)
-            return
-        if first.places:
-            first.own = _own(first.lines, set(lines))
-            for place in first.places:
-                self.lines[place] = first.own
-            first.places.clear()
-        self.lines.append(_own(lines, first.known))
-
-
-def _own(lines: Sequence[str], others: Collection[str]) -> str:
-    return clipped(next((line for line in lines if line not in others), lines[0]), WORDS)
-
-
-# -- the facts
 
 
 class CaseFacts(NamedTuple):
@@ -77,6 +26,9 @@ class CaseFacts(NamedTuple):
 
     why: str = ""
     question: str = ""  # as a whole
+    expected: str = ""
+    got: str = ""
+    finish: str = ""  # why the tested model's last reply ended, as its endpoint says
     named: str = ""  # the tools and files that it names
     model: Sequence[tuple[str, float, bool]] = ()
     tools: Sequence[tuple[str, float, bool]] = ()
@@ -91,7 +43,8 @@ class CaseFacts(NamedTuple):
         ]
         model = [one for kind, one in found if kind != "tool"]
         tools = [one for kind, one in found if kind == "tool"]
-        return cls(clipped(_why(record), WORDS), _question(shown), _named(shown), model, tools)
+        said = (_question(shown), *expected_and_got(record, shown), _finish(events))
+        return cls(clipped(_why(record), WORDS), *said, _named(shown), model, tools)
 
 
 @dataclass
@@ -102,6 +55,9 @@ class PageFacts:
     chunk_of: list[int] = field(default_factory=list)
     questions: Questions = field(default_factory=Questions)
     why: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+    got: list[str] = field(default_factory=list)
+    finish: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     calls: list[int] = field(default_factory=list)
     errors: list[int] = field(default_factory=list)
@@ -113,8 +69,8 @@ class PageFacts:
         """Take the next case."""
         self.chunk_of.append(self.chunks)
         self.questions.add(task, sample, case_facts.question)
-        self.why.append(case_facts.why)
-        self.named.append(case_facts.named)
+        for name in ("why", "expected", "got", "finish", "named"):
+            getattr(self, name).append(getattr(case_facts, name))
         for events, place in ((case_facts.model, self.model_seconds), (case_facts.tools, self.tool_seconds)):
             for name, seconds, _ in events:
                 place.setdefault(name, array("d")).append(seconds)
@@ -134,6 +90,13 @@ def _question(shown: Mapping[str, Any]) -> str:
     if not isinstance(content, list):
         return str(content)
     return "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and part.get("text"))
+
+
+def _finish(events: Sequence[Event]) -> str:
+    for event in reversed(events):
+        if event.kind == "model" and not event.detail.get("role"):
+            return clipped(str(event.detail.get("finish_reason") or ""), NAME)
+    return ""
 
 
 def _named(shown: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
@@ -35,6 +35,7 @@ from agentgauge_reports.leaderboard import (
 from agentgauge_reports.load import Run
 from agentgauge_reports.notices import limit_of, mostly_broken, presentable
 from agentgauge_reports.page.facts import PageFacts
+from agentgauge_reports.page.floor import floor
 from agentgauge_reports.text import WAITS
 
 STATUSES = ("passed", "wrong", "broken", "missing")
@@ -49,7 +50,14 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
     tag_of = {tag: number for number, tag in enumerate(tags)}
     numbers = {words: [tag_of[tag] for tag in words] for words in set(map(_words, run.cases))}
     kind_names = list(dict.fromkeys([*TITLES, *kinds, ""]))
-    columns = {"question": facts.questions.lines, "why": facts.why, "named": facts.named}
+    columns = {
+        "question": facts.questions.lines(),
+        "expected": facts.expected,
+        "got": facts.got,
+        "finish": facts.finish,
+        "why": facts.why,
+        "named": facts.named,
+    }
     texts = {text: number for number, text in enumerate(dict.fromkeys(chain(*columns.values())))}
     return {
         "model": run.model,
@@ -67,7 +75,7 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
             for name, found in capabilities(run).items()
         ],
         "kinds": [[name, TITLES.get(name, name)] for name in kind_names],
-        "faults": _faults(run, kinds, kind_names),
+        "faults": _faults(run, kinds, kind_names, columns),
         "tools": [
             [name, len(calls), facts.tool_errors[name]]
             for name, calls in sorted(facts.tool_seconds.items(), key=lambda it: (-len(it[1]), it[0]))
@@ -82,6 +90,7 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
             "kind": [kind_names.index(kind) for kind in kinds],
             "tags": [numbers[_words(case)] for case in run.cases],
             **{name: [texts[text] for text in found] for name, found in columns.items()},
+            "requests": [case.usage.requests for case in run.cases],
             "tokens": [case.usage.prompt_tokens + case.usage.completion_tokens for case in run.cases],
             "usd": [round(case.usage.usd, 6) for case in run.cases],
             **({"saved": saved} if any(saved := [round(case.usage.saved_usd, 6) for case in run.cases]) else {}),
@@ -143,13 +152,21 @@ def _task(task: Task, part: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[Any]]:
-    """Cases by kind and benchmark: ``[number of the kind, {benchmark: count}]``, in the order of the taxonomy."""
+def _faults(
+    run: Run, kinds: Sequence[str], names: Sequence[str], columns: Mapping[str, Sequence[str]]
+) -> list[list[Any]]:
+    """Cases by kind and benchmark: ``[number of the kind, {benchmark: count}, place of an example]``, in the order of
+    the taxonomy. The example is the first case that has a question and says what was expected and what came."""
     counts: dict[str, Counter[str]] = {}
-    for case, kind in zip(run.cases, kinds, strict=True):
+    examples: dict[str, tuple[int, int]] = {}  # how much it says, and its place
+    for place, (case, kind) in enumerate(zip(run.cases, kinds, strict=True)):
         if kind:
             counts.setdefault(kind, Counter())[run.tasks[case.task].shown.benchmark] += 1
-    return [[names.index(kind), dict(sorted(counts[kind].items()))] for kind in names if kind in counts]
+            says = sum(bool(columns[name][place]) for name in ("question", "expected", "got"))
+            examples[kind] = max(examples.get(kind, (-1, -1)), (says, place), key=lambda one: one[0])
+    return [
+        [names.index(kind), dict(sorted(counts[kind].items())), examples[kind][1]] for kind in names if kind in counts
+    ]
 
 
 # -- the tables of ``leaderboard.md``
@@ -158,7 +175,7 @@ def _faults(run: Run, kinds: Iterable[str], names: Sequence[str]) -> list[list[A
 def leaderboards(summary: Mapping[str, Any], known: Registry) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
-    {"benchmark", "limit", "top": [{"name", "value", "interval", "n", "why", "yardstick"}] of its headline figures,
+    {"benchmark", "limit", "top": [headline figure, see ``_top``],
      "editions": [a published table: see ``_edition``], and one without rows for figures that no table has,
      "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
     """
@@ -177,7 +194,7 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     return {
         "benchmark": benchmark,
         "limit": limit_of(summary, [task.name for task in tasks]),
-        "top": [_top(figure, boards) for figure in headlines(summary, benchmark, tasks) if figure],
+        "top": [_top(figure, boards, tasks, summary) for figure in headlines(summary, benchmark, tasks) if figure],
         "editions": editions,
         "made": [[part, name, _made(score)] for part, scores in combined.items() for name, score in scores.items()],
         "notes": [
@@ -192,13 +209,22 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     }
 
 
-def _top(top: Headline, boards: Sequence[Leaderboard]) -> dict[str, Any]:
-    """``why``: what an incomplete figure lacks, else empty. ``yardstick``: ``{"table", "rows", "best", "model",
-    "median", "ours": [value, low, high]}`` where a published table has the figure, else None."""
+def _top(
+    top: Headline, boards: Sequence[Leaderboard], tasks: Sequence[Task], summary: Mapping[str, Any]
+) -> dict[str, Any]:
+    """``help``: what it is a figure of. ``why``: what an incomplete figure lacks, else empty. ``yardstick``:
+    ``{"table", "rows", "best", "model", "median"}`` where a published table has the figure, else None. ``floor``: what
+    the baseline reaches on the same data, or None. ``ours``: value and interval as numbers."""
     value, ends = top.texts()
     found = yardstick(top, boards)
-    beside = found and {**asdict(found), "ours": [top.value, top.low, top.high]}
-    return {"name": top.name, "value": value, "interval": ends, "n": top.n, "why": top.why, "yardstick": beside}
+    task = next((task for task in tasks if task.name == top.column[0]), None)
+    return {
+        **{"name": top.name, "value": value, "interval": ends, "n": top.n, "why": top.why},
+        "help": f"{task.name}, {task.shown.title}" if task else f"over {len(tasks)} tasks of this run",
+        "yardstick": found and asdict(found),
+        "floor": floor(top.column, summary),
+        "ours": [top.value, top.low, top.high],
+    }
 
 
 def _made(score: Mapping[str, Any]) -> str:

@@ -23,12 +23,13 @@ from agentgauge_reports.load import Omitted, Reader, Run, load_run
 from agentgauge_reports.notices import alarm, broken, doubts, not_attempted, remarks
 from agentgauge_reports.page.facts import CaseFacts, PageFacts
 from agentgauge_reports.page.figures import figures, leaderboards, times
-from agentgauge_reports.page.transcript import PageFiles, Took, transcript
+from agentgauge_reports.page.opening import opening
+from agentgauge_reports.page.transcript import PageFiles, Took, clock, transcript
 from agentgauge_reports.tables import breakdowns_of
 from agentgauge_reports.terminal import meaning, of_benchmarks
 
 _HERE = Path(__file__).parent
-_PARTS = ("elements", "overview", "cases", "case")
+_PARTS = ("elements", "overview", "filter", "cases", "case")
 """Parts of the script, in the order in which they are needed."""
 
 
@@ -71,6 +72,7 @@ def write_page(
     tables = {
         "alarm": alarm(shown),
         "doubts": doubts(shown, read.tasks),
+        "opening": opening(read),
         "meaning": meaning(shown, read.tasks),
         "cut": list(remarks(read.summary)),
         "faulty": [text for text in (broken(shown), not_attempted(shown)) if text],
@@ -175,12 +177,14 @@ class Transcripts:
             record = read(case) if case.start >= 0 else None
             content, seconds = self._shown(record) if record else ({}, [])
             text, times = json.dumps(content, separators=(",", ":")), json.dumps(seconds)
+            began = json.dumps(clock(record) if record else {})
             case_facts = CaseFacts.of(record, content) if record else CaseFacts()
         except Exception as error:  # whatever is in a record, the others are shown
             content = {"unshown": self._omitted.add(f"{case.task} {case.sample}", error)}
-            text, times, case_facts = json.dumps(content, separators=(",", ":")), "[]", CaseFacts()
+            text, times, began = json.dumps(content, separators=(",", ":")), "[]", "{}"
+            case_facts = CaseFacts()
         self.facts.add(case.task, case.sample, case_facts)
-        self._parts.append(f'{{"said":{text},"seconds":{times}}}')
+        self._parts.append(f'{{"said":{text},"seconds":{times},"clock":{began}}}')
         # what times a case took does not decide where a chunk ends, so that equal runs have equal chunks
         self._size += len(text)
         if self._size >= CHUNK:

@@ -20,6 +20,7 @@ from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from agentgauge_reports.conversation import Replies, side_by_side
 from agentgauge_reports.load import RunFiles, plain_file, shown_data
+from agentgauge_reports.text import WAITS
 
 Took = float | tuple[float, float]
 """Seconds of a step; for a cached result also those that the tool worked in the earlier call."""
@@ -68,18 +69,34 @@ def transcript(record: Record, task: Task, files: PageFiles, scoring: Scoring) -
 
 
 def _asked(steps: Sequence[Mapping[str, Any]]) -> int | None:
-    """The last thing that the user said before the model's first reply: what came earlier is a dialogue's history."""
-    found = None
+    """The last thing that the user said before the tested model's first reply: what came earlier is a dialogue's
+    history, and what other models were asked, such as a simulated user, is no question to it."""
+    first: int | None = None
+    found: int | None = None
     for number, step in enumerate(steps):
-        if step["is"] != "message":
-            break
-        found = number if step.get("role") == "user" else found
-    return found
+        if step["is"] == "message" and step.get("role") == "user":
+            found = number
+        elif step["is"] == "model" and not step.get("role") and found is not None:
+            return found
+        elif step["is"] == "model":
+            first, found = found if first is None else first, None
+    return found if first is None else first
 
 
 def _took(event: Event) -> Took:
     seconds, cached = round(event.seconds, 3), event.detail.get("cached")
     return seconds if cached is None else (seconds, round(cached, 3))
+
+
+def clock(record: Record) -> dict[str, Any]:
+    """When a case's steps began, in seconds since its first one, and for what it waited: see ``Transcript.times``."""
+    recorded = record.transcript
+    if recorded is None:
+        return {}
+    began = min((event.start for event in recorded.events), default=0.0)
+    starts = [round(event.start - began, 3) for event in recorded.events]
+    waits = {kind: round(recorded.times[kind], 3) for kind in WAITS if recorded.times.get(kind)}
+    return {"starts": starts, "seconds": round(recorded.seconds, 3), "waits": waits}
 
 
 def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,6 @@ import time
 
 import pytest
 from agentgauge_reports.conversation import conversation, side_by_side
-from agentgauge_reports.page.facts import Questions
 from agentgauge_reports.page.figures import leaderboards, percentiles
 from agentgauge_reports.page.page import write_page
 from agentgauge_reports.page.transcript import PageFiles, transcript, tree
@@ -160,7 +159,7 @@ def test_faults_tools_and_outcomes_are_counted(tmp_path):
     )
     data = page_data(write_page(run, run / "report.html", tasks=TASKS))
     assert data["tools"] == [["A", 2, 1], ["B", 1, 0]]
-    assert [(data["kinds"][kind][0], counts) for kind, counts in data["faults"]] == [("wrong_answer", {"Toy": 2})]
+    assert [(data["kinds"][kind][0], *rest) for kind, *rest in data["faults"]] == [("wrong_answer", {"Toy": 2}, 1)]
     assert data["cases"]["status"] == [0, 1, 1, 3] and data["cases"]["calls"] == [3, 0, 0, 0]
     assert {key: data["tasks"][0][key] for key in ("planned", "passed", "wrong", "missing")} == {
         "planned": 4,
@@ -171,28 +170,6 @@ def test_faults_tools_and_outcomes_are_counted(tmp_path):
 
 
 # -- what a list shows of a case
-
-PROMPT = "Solve this.\n\n# Problem\n"
-
-
-@pytest.mark.parametrize(
-    ("asked", "lines"),
-    [
-        ([("a", "How far?\nIn km."), ("b", "How high?")], ["How far?", "How high?"]),
-        ([("a", PROMPT + "1 + 1"), ("b", PROMPT + "2 + 2"), ("c", PROMPT + "3")], ["1 + 1", "2 + 2", "3"]),
-        ([("a", PROMPT + "1"), ("a", PROMPT + "1"), ("b", PROMPT + "2"), ("a", PROMPT + "1")], ["1", "1", "2", "1"]),
-        ([("a", "same"), ("b", "same")], ["same", "same"]),
-        ([("a", ""), ("b", PROMPT + "1"), ("c", PROMPT + "2")], ["", "1", "2"]),
-        ([("a", PROMPT + "1")], ["Solve this."]),
-        ([("a", "x" * 200)], ["x" * 159 + "…"]),
-    ],
-    ids=["plain", "one prompt for all", "attempts", "the same question", "not asked", "alone", "long"],
-)
-def test_a_question_is_its_first_line_that_others_do_not_have(asked, lines):
-    questions = Questions()
-    for sample, text in asked:
-        questions.add("t", sample, text)
-    assert questions.lines == lines
 
 
 @pytest.mark.parametrize(

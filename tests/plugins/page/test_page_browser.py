@@ -68,17 +68,22 @@ def samples(page):
 def test_the_page_loads_with_all_its_parts(watched, page_file):
     page = watched.open(page_file)
     assert page.locator("#found").inner_text() == "122 of 122 cases"
+    assert page.locator("main > section:visible").count() == 6
+    page.locator("nav a[href='#statuses']").click()
     assert page.locator("#boards tr.ours").count() == 1
     assert page.locator("#heat td button:not([disabled])").all_inner_texts() == ["60", "61", "1"]
-    assert page.locator("#tool-table tbody tr").count() == 2
-    assert len(samples(page)) == 50
+    assert page.locator("#tool-table tbody tr").count() == 2 and not page.locator("#tool-table").is_visible()
+    assert len(samples(page)) == 20
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_top_says_whether_to_believe_it_and_where_the_model_fails(watched, page_file):
     page = watched.open(page_file)
     assert "1 missing case was not attempted: the run ended early." in page.locator("#standing").inner_text()
-    page.locator("#standing").get_by_role("button", name="Wrong answer (").click()
+    assert page.locator("#opening").inner_text().endswith("Most frequent failure: Wrong answer (61).")
+    example = page.locator(".failure").first
+    assert "toy.say s1" in example.inner_text()
+    example.get_by_role("button").click()
     page.wait_for_function("location.hash === '#kind=wrong_answer'")
     assert not samples(page)[0].startswith("s0")
 
@@ -111,6 +116,7 @@ def test_a_heat_map_has_figures_on_a_ground_of_their_own_colour(watched, tmp_pat
     tasks = known(toy(breakdowns=lambda scores, scoring: (warm,)))
     run = write_run(tmp_path / "run", [record(0)], tasks=tasks)
     page = watched.open(write_page(run, tmp_path / "page.html", tasks=tasks))
+    page.locator("#breakdowns summary").first.click()
     assert page.locator("#breakdowns h3").all_inner_texts() == ["Toy: By letter"]
     assert page.locator("#breakdowns tbody td").all_inner_texts()[1:] == ["0.0\nn 7", "100.0\nn 7", "–"]
     grounds = page.locator("#breakdowns tbody .shade").evaluate_all(
@@ -139,12 +145,13 @@ def test_the_table_of_cases_sorts_turns_and_filters(watched, page_file):
     page.get_by_role("button", name="sample").click()
     assert samples(page)[:2] == ["s119", "s118"]
     page.get_by_role("button", name="After →").click()
-    assert "page 2 of 3" in page.locator("#pager").inner_text() and samples(page)[0] == "s69"
+    assert "page 2 of 7" in page.locator("#pager").inner_text() and samples(page)[0] == "s99"
     page.locator("#status").select_option("wrong")
     page.locator("#words").fill("toy S11")
     assert sorted(samples(page)) == ["s11", "s111", "s113", "s115", "s117", "s119"]
     page.get_by_role("button", name="Clear").click()
     page.locator("#found", has_text="122 of 122").wait_for()
+    page.locator("nav a[href='#statuses']").click()
     page.locator("#heat button", has_text="61").click()
     assert page.locator("#found").inner_text() == "61 of 122 cases"
     page.locator("#fault-bars button").first.click()
@@ -264,7 +271,7 @@ def axe_page(tmp_path_factory):
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
 @pytest.mark.parametrize(
     ("link", "ready"),
-    [("", "#reliability svg"), ("#case=toy.say/s0/1", "table.gold"), ("#case=no/1/1", "#problem")],
+    [("", "button.fold"), ("#case=toy.say/s0/1", "table.gold"), ("#case=no/1/1", "#problem")],
     ids=["page", "case", "wrong link"],
 )
 def test_nothing_keeps_a_reader_out(axe, watched, axe_page, scheme, width, link, ready):
@@ -273,5 +280,6 @@ def test_nothing_keeps_a_reader_out(axe, watched, axe_page, scheme, width, link,
     page = watched.open(axe_page, link)
     page.locator(ready).first.wait_for()
     if not link:
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         page.locator("button.fold").first.click()
     assert faults(page, axe) == []

@@ -32,7 +32,7 @@ def run(tmp_path_factory):
     (path / "files" / "plot.png").write_bytes(PNG)
     drawing = "Which dot is red in {RUN}/files/plot.png?"
     cases = [
-        record(0, events=asked(drawing, "The left one, says the oracle.")),
+        record(0, events=asked(drawing, "The left one. " * 20 + "So says the oracle.")),
         record(1, events=asked("How far is it to Zwolle?", tool="Route", result="40 km"), passed=False),
         *(record(number, events=asked(f"Question {number}", "x" * 9000)) for number in range(2, 130)),
     ]
@@ -171,7 +171,7 @@ def test_the_focus_returns_to_the_link_of_the_case_that_was_closed(watched, page
 def test_an_address_restores_search_order_page_and_case(watched, page_file):
     page = watched.open(page_file, "#words=question&sort=-sample&page=2&case=toy.say/s5/1")
     page.locator("#case-title", has_text="s5").wait_for()
-    assert column(page, "sample")[0] == "s79" and "page 2 of 3" in page.locator("#pager").inner_text()
+    assert column(page, "sample")[0] == "s109" and "page 2 of 7" in page.locator("#pager").inner_text()
     page.get_by_role("button", name="Close").click()
     page.wait_for_url(lambda url: url.endswith("#words=question&sort=-sample&page=2"))
 
@@ -198,14 +198,14 @@ def test_a_wrong_link_says_so_where_it_is_seen(watched, page_file, link, problem
 
 def test_columns_are_chosen_and_kept_in_the_address(watched, page_file):
     page = watched.open(page_file)
-    assert "verdict" in heads(page) and "tool calls" not in heads(page)
+    assert "question" in heads(page) and "tool calls" not in heads(page)
     page.get_by_text("Columns", exact=True).click()
     page.get_by_label("tool calls").check()
-    page.get_by_label("verdict").uncheck()
-    assert "tool calls" in heads(page) and "verdict" not in heads(page)
+    page.get_by_label("question").uncheck()
+    assert "tool calls" in heads(page) and "question" not in heads(page)
     again = watched.open(page_file, hash_of(page))
     again.reload()
-    assert "tool calls" in heads(again) and "verdict" not in heads(again)
+    assert "tool calls" in heads(again) and "question" not in heads(again)
 
 
 def test_attempts_stand_under_their_sample(watched, attempts_file):
@@ -241,7 +241,7 @@ def test_an_opened_case_begins_with_its_question_and_picture(watched, page_file)
     assert first.inner_text().startswith(HEAD.strip()) and "Which dot is red" in first.inner_text()
     assert first.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 10
     titles = page.locator("#case-body h3").all_inner_texts()
-    assert titles == ["Question", "Transcript"]
+    assert titles == ["Question", "Steps and time", "Transcript"]
     assert page.locator("#case-body img").count() == 1
 
 

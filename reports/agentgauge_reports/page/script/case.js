@@ -125,7 +125,7 @@ function pictures(text, files) {
 
 const contentOf = (content) => (Array.isArray(content) ? content.map((part) => (part?.type === "text" ? asText(part.text) : asText(part))).join("\n") : asText(content ?? ""));
 
-function story(place, said, took) {
+function story(place, said, took, clock) {
   const status = STATUSES[cases.status[place]];
   const files = said.files || {};
   const parts = [];
@@ -138,13 +138,37 @@ function story(place, said, took) {
   parts.push(make("div", { class: "chips" }, make("span", { class: `chip status is-${status}` }, status), ...cases.tags[place].map((tag) => put(make("span", { class: "chip" }), data.tags[tag]))), facts(place, said));
   const judged = (said.artifacts || []).length; // its tree says what the verdict says
   if (said.verdict || said.error) parts.push(make("details", { open: !judged, class: `verdict is-${status}` }, make("summary", {}, said.error ? `Broken: ${said.cause || "unknown cause"}` : "Verdict"), textBlock(said.error || said.verdict, "mono")));
+  const outlineAt = parts.length;
   for (const artifact of said.artifacts || []) part("Judged", make("div", { class: "artifact" }, grown(artifact)));
   if (said.gold && said.gold.length) part("Expected and actual", goldTable(said.gold, files));
   if (said.delivered && said.delivered.length) part("Delivered", ...said.delivered.map((path) => make("div", {}, put(make("code"), path))), pictures(said.delivered.join("\n"), files));
   const later = Object.fromEntries(Object.entries(files).filter(([path]) => !Object.hasOwn(drawn, path)));
-  if (steps.length) part("Transcript", ...steps.map((step) => stepBlock(step, took, opening.includes(step) ? later : files)));
+  const blocks = steps.map((step) => stepBlock(step, took, opening.includes(step) ? later : files));
+  if (steps.some((step) => step.at !== undefined)) parts.splice(outlineAt, 0, make("h3", {}, "Steps and time"), ...timeline(steps, blocks, took, clock));
+  if (steps.length) part("Transcript", ...blocks);
   if (said.values && Object.keys(said.values).length) parts.push(make("details", {}, make("summary", {}, "What the case adds to the figures"), argumentTable(said.values)));
   return parts;
+}
+
+// The requests and calls of a case along its time, each leading to its step, and the time by what it went to.
+
+const MOMENTS = 12; // that are shown before the others are folded
+const SPENT = [["endpoint", "model", "at the endpoint"], ["tools", "tool", "in tools"], ["slots", "wait", "waiting for a slot"]];
+
+function timeline(steps, blocks, took, clock) {
+  const lasts = (at) => (Array.isArray(took[at]) ? took[at][0] : took[at]) ?? 0;
+  const ends = steps.filter(({ at }) => at !== undefined).map(({ at }) => (clock.starts?.[at] ?? 0) + lasts(at));
+  const all = Math.max(...ends, clock.seconds ?? 0) || 1;
+  const bar = (kind, from, width) => { const part = make("i", { class: kind }); part.style.left = `${(100 * from) / all}%`; part.style.width = `max(2px, ${(100 * width) / all}%)`; return part; };
+  const moments = steps.flatMap((step, number) => (step.at === undefined ? [] : [make("button", { type: "button", class: "moment", onclick: () => { blocks[number].tabIndex = -1; blocks[number].scrollIntoView(); blocks[number].focus({ preventScroll: true }); } },
+    plain(step.is === "tool" ? step.name : [step.role || "model", (step.calls || []).map((call) => call.name).join(", ")].filter(Boolean).join(" → ")),
+    make("span", { class: "rail" }, bar(step.error ? "fault" : step.is, clock.starts?.[step.at] ?? 0, lasts(step.at))), make("b", {}, seconds(lasts(step.at))))]));
+  const spent = SPENT.map(([name, kind, title]) => [kind, title, clock.waits?.[name] ?? 0]);
+  spent.push(["own", "in between", Math.max(0, all - spent.reduce((sum, [, , value]) => sum + value, 0))]);
+  let from = 0;
+  const rail = make("div", { class: "rail whole", "aria-hidden": "true" }, ...spent.filter(([, , value]) => value > 0).map(([kind, , value]) => { from += value; return bar(kind, from - value, value); }));
+  const words = make("p", { class: "quiet spent" }, `${seconds(clock.seconds)}: `, ...spent.filter(([kind, , value]) => value > 0.0005 || kind === "wait").map(([kind, title, value]) => make("span", {}, make("i", { class: `key ${kind}` }), `${seconds(value)} ${title}`)), clock.waits?.scoring ? make("span", {}, `then ${seconds(clock.waits.scoring)} scoring`) : "");
+  return [clock.waits && Object.keys(clock.waits).length ? make("div", {}, rail, words) : "", make("div", { class: "moments" }, ...moments.slice(0, MOMENTS)), moments.length > MOMENTS ? make("details", {}, make("summary", {}, `${moments.length - MOMENTS} more`), make("div", { class: "moments" }, ...moments.slice(MOMENTS))) : ""].filter(Boolean);
 }
 
 function facts(place, said) {
@@ -171,7 +195,7 @@ function plainText(place, said) {
 }
 // The dialog with an opened case: its neighbours in the list, a search in it, and the case as text and JSON.
 
-const opened = { place: -1, said: null, took: [] };
+const opened = { place: -1, said: null, took: [], clock: {} };
 const title = document.title; // of the page without a case
 
 async function openCase(place) {
@@ -191,10 +215,10 @@ async function openCase(place) {
   try {
     const chunk = await load(cases.chunk[place]);
     if (opened.place !== place) return;
-    const { said, seconds: took } = chunk[place - starts[cases.chunk[place]]];
-    Object.assign(opened, { said, took });
+    const { said, seconds: took, clock } = chunk[place - starts[cases.chunk[place]]];
+    Object.assign(opened, { said, took, clock });
     folded.clear();
-    showParts(story(place, said, took));
+    showParts(story(place, said, took, clock));
     body.scrollTop = 0;
     tools(true);
   } catch (error) {
@@ -216,12 +240,12 @@ function tools(ready) {
   if (ready && byId("within").value) searchWithin();
 }
 
-const rawCase = () => JSON.stringify({ task: taskName(opened.place), sample: cases.sample[opened.place], attempt: cases.attempt[opened.place], status: STATUSES[cases.status[opened.place]], ...opened.said, seconds: opened.took }, null, 2);
+const rawCase = () => JSON.stringify({ task: taskName(opened.place), sample: cases.sample[opened.place], attempt: cases.attempt[opened.place], status: STATUSES[cases.status[opened.place]], ...opened.said, seconds: opened.took, clock: opened.clock }, null, 2);
 
 function showRaw() {
   const raw = byId("raw").getAttribute("aria-pressed") !== "true";
   folded.clear();
-  showParts(raw ? [textBlock(rawCase(), "mono")] : story(opened.place, opened.said, opened.took));
+  showParts(raw ? [textBlock(rawCase(), "mono")] : story(opened.place, opened.said, opened.took, opened.clock));
   byId("raw").setAttribute("aria-pressed", String(raw));
   if (byId("within").value) searchWithin();
 }
@@ -324,6 +348,7 @@ function dialogs() {
 }
 // Everything begins here.
 
+explanations();
 header();
 boards();
 breakdowns();

@@ -64,7 +64,7 @@ function follow() {
   byId("problem").hidden = true;
   if (location.hash && !location.hash.includes("=")) { // a part of this page
     showState();
-    byId(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" });
+    reveal(byId(location.hash.slice(1)))?.scrollIntoView({ behavior: "instant" });
     return;
   }
   try { state = readAddress(location.hash); } catch (error) {
@@ -82,6 +82,12 @@ function showState() {
   else if (byId("case").open) byId("case").close();
 }
 
+// Opens what a part of the page is folded into, and returns the part.
+function reveal(part) {
+  for (const fold of part?.querySelectorAll(":scope > details.fold") ?? []) fold.open = true;
+  return part;
+}
+
 function addresses() {
   window.addEventListener("hashchange", follow);
   byId("problem-close").addEventListener("click", () => { byId("problem").hidden = true; keepAddress(true); });
@@ -91,95 +97,39 @@ function addresses() {
     event.preventDefault();
     const target = link.getAttribute("href");
     if (target.startsWith("#case=")) go({ case: target.slice(6) });
-    else { const part = byId(target.slice(1)); part.scrollIntoView(); part.focus({ preventScroll: true }); }
+    else { const part = reveal(byId(target.slice(1))); part.scrollIntoView(); part.focus({ preventScroll: true }); }
   });
-}
-// What a search finds: questions, verdicts, tools and file names at once, replies where the reader asks for it.
-
-let index = null; // made at the first search
-const indexed = () => (index ??= cases.sample.map((sample, place) => [taskName(place), sample, ...["question", "why", "named"].map((name) => data.texts[cases[name][place]]),
-  ...cases.tags[place].map((tag) => data.tags[tag])].join("\n").toLowerCase()));
-const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
-
-// The last search in replies: its words, the cases that it found, and whether it goes on.
-const replies = { words: "", found: new Set(), running: false };
-
-function foundCases() {
-  const words = wordsOf(state.words);
-  const inReplies = replies.words && replies.words === words.join(" ") ? replies.found : new Set();
-  const [task, status, kind] = [data.tasks.findIndex(({ name }) => name === state.task), STATUSES.indexOf(state.status), data.kinds.findIndex(([name]) => name === state.kind)];
-  const hay = words.length ? indexed() : null;
-  const hits = [];
-  for (let place = 0; place < cases.sample.length; place += 1) {
-    if (state.task && cases.task[place] !== task) continue;
-    if (state.status && cases.status[place] !== status) continue;
-    if (state.kind && cases.kind[place] !== kind) continue;
-    if (hay && !inReplies.has(place) && !words.every((word) => hay[place].includes(word))) continue;
-    hits.push(place);
-  }
-  return hits;
-}
-
-async function searchReplies() {
-  const words = wordsOf(state.words);
-  Object.assign(replies, { words: words.join(" "), found: new Set(), running: true });
-  const mine = replies.found;
-  const count = starts.length;
-  let [drawn, told] = [performance.now(), ""];
-  for (let number = 0; number < count && replies.running && replies.found === mine; number += 1) {
-    try {
-      const chunk = await load(number);
-      chunk.forEach(({ said }, place) => {
-        const hay = (said.steps || []).flatMap(saidIn).join("\n").toLowerCase();
-        if (words.every((word) => hay.includes(word))) mine.add(starts[number] + place);
-      });
-    } catch (error) { told = error.message; break; }
-    if (replies.found !== mine) return;
-    progress((number + 1) / count, `${whole.format(number + 1)} of ${whole.format(count)} parts of the transcripts searched, ${counted(mine.size, "case")} found`);
-    if (performance.now() - drawn > 500) { list(); drawn = performance.now(); }
-  }
-  if (replies.found !== mine) return;
-  progress(null, told || `${replies.running ? "All transcripts searched" : "Stopped"}: ${counted(mine.size, "case")} found.`);
-  replies.running = false;
-  list();
-}
-
-function progress(share, text) {
-  byId("replies-bar").hidden = byId("replies-stop").hidden = share === null;
-  byId("replies-bar").value = share ?? 1;
-  byId("replies-state").textContent = text;
-}
-
-// Ends the search in replies where the reader has changed the words.
-function endOutdated() {
-  if (!replies.words || replies.words === wordsOf(state.words).join(" ")) return;
-  Object.assign(replies, { words: "", found: new Set(), running: false });
-  progress(null, "");
 }
 // The list of cases: filtered, sorted, grouped by sample, with the columns that the reader chose.
 
-const PAGE = 50;
+const PAGE = 20;
 const taskName = (place) => data.tasks[cases.task[place]].name;
 const textOf = (name) => (place) => data.texts[cases[name][place]];
 const kindName = (place) => data.kinds[cases.kind[place]][1];
 const caseLink = (place, long) => put(make("a", { href: caseHash(place), title: cases.sample[place] }), (long ? `${taskName(place)} ` : "") + cases.sample[place] + (cases.attempt[place] > 1 ? ` (attempt ${cases.attempt[place]})` : ""));
 const statusMark = (place) => make("span", {}, make("i", { class: `dot is-${STATUSES[cases.status[place]]}` }), STATUSES[cases.status[place]]);
-const plain = (text) => put(make("span"), text);
+const plain = (text, kind = "") => put(make("span", { class: kind }), text);
+const PASSED = data.kinds.findIndex(([name]) => !name); // the kind of a case without a failure
+const has = (name) => cases[name].some((text) => data.texts[text]);
 
 // key: what a case is sorted by, and what its cell shows unless cell is given; off: the column is shown where it is chosen.
 const COLUMNS = [
   { id: "task", key: taskName },
   { id: "sample", key: (place) => cases.sample[place], cell: (place) => caseLink(place), kind: "sample" },
+  { id: "status", key: (place) => cases.status[place], cell: (place) => make("span", {}, statusMark(place), cases.kind[place] === PASSED ? "" : plain(kindName(place), "reason")) },
   { id: "question", key: textOf("question"), kind: "question" },
-  { id: "status", key: (place) => cases.status[place], cell: statusMark },
-  { id: "reason", key: kindName },
+  { id: "expected", key: textOf("expected"), kind: "answer", off: !has("expected") },
+  { id: "got", key: textOf("got"), kind: "answer", off: !has("got") },
+  { id: "verdict", key: textOf("why"), kind: "why", off: has("expected") || !has("why") }, // else it stands in place of answers
+  { id: "reason", key: kindName, off: true },
+  { id: "finish", name: "finish reason", key: textOf("finish"), off: !has("finish") },
+  { id: "requests", num: true, key: (place) => cases.requests[place], off: !cases.requests.some(Boolean) },
   { id: "calls", name: "tool calls", num: true, key: (place) => cases.calls[place], off: true },
   { id: "errors", name: "tool errors", num: true, key: (place) => cases.errors[place], off: true },
-  { id: "tokens", num: true, key: (place) => cases.tokens[place] },
+  { id: "tokens", num: true, key: (place) => cases.tokens[place], off: !cases.tokens.some(Boolean) },
   { id: "cost", num: true, key: (place) => cases.usd[place], format: dollars, off: !cases.usd.some(Boolean) },
   { id: "time", name: TIME, num: true, key: (place) => times.seconds[place], format: seconds },
   { id: "names", name: "tools and files", key: textOf("named"), kind: "question", off: true },
-  { id: "verdict", key: textOf("why"), kind: "why" },
 ];
 const usual = COLUMNS.filter((column) => !column.off).map(({ id }) => id);
 const chosen = () => COLUMNS.filter(({ id }) => (state.columns ? state.columns.split(",") : usual).includes(id));
@@ -228,7 +178,10 @@ function list() {
   view.key = key;
   for (const id of ["words", "task", "status", "kind"]) if (byId(id).value !== state[id]) byId(id).value = state[id];
   for (const box of byId("columns").querySelectorAll("input")) box.checked = chosen().some(({ id }) => id === box.value);
-  byId("replies").disabled = !wordsOf(words).length;
+  byId("replies").disabled = !filterNow().words.length;
+  byId("words-wrong").hidden = !filterNow().wrong;
+  byId("words-wrong").replaceChildren();
+  put(byId("words-wrong"), filterNow().wrong);
   endOutdated();
   const pages = Math.max(1, Math.ceil(view.units.length / PAGE));
   const number = Math.min(Number(page) || 1, pages);
@@ -255,12 +208,21 @@ function headCell(column) {
   return make("th", { class: column.num ? "num" : "", scope: "col", "aria-sort": sorted ? (down ? "descending" : "ascending") : "none" }, button);
 }
 
-const cellOf = (column, content) => make("td", { class: `${column.num ? "num" : ""} ${column.kind || ""}` }, content);
-const keyCell = (column, key) => (column.format ? column.format(key) : column.num ? whole.format(key) : plain(key));
+const cellOf = (column, content) => make("td", { class: `${column.num ? "num" : ""} ${column.kind || ""}`, "data-label": column.name || column.id }, content);
+const keyCell = (column, key) => (column.format ? column.format(key) : column.num ? whole.format(key) : key === "" ? "" : plain(key));
 const caseCell = (column, place) => cellOf(column, column.cell ? column.cell(place) : keyCell(column, column.key(place)));
 
+// The cells of a case's row. Where a verdict says what was wrong and nothing else does, it takes the place of both answers.
+function caseCells(place, cell) {
+  const columns = chosen();
+  const at = columns.findIndex(({ id }) => id === "expected");
+  const said = textOf("why")(place);
+  if (at < 0 || columns[at + 1]?.id !== "got" || !said || textOf("expected")(place)) return columns.map(cell);
+  return columns.flatMap((column, number) => (number === at ? [make("td", { class: "why", colSpan: 2, "data-label": "verdict" }, plain(said))] : number === at + 1 ? [] : [cell(column)]));
+}
+
 function unitRows(unit) {
-  if (!groups) return [make("tr", {}, ...chosen().map((column) => caseCell(column, unit[0])))];
+  if (!groups) return [make("tr", {}, ...caseCells(unit[0], (column) => caseCell(column, unit[0])))];
   const all = groups.of[unit[0]];
   const opened = groups.opened.has(all);
   const turned = (event) => {
@@ -276,14 +238,17 @@ function unitRows(unit) {
     status: () => make("span", { class: "passes" }, `${passes(all)}/${all.length} passed`),
     reason: () => plain(kindName(failed)),
     verdict: () => plain(textOf("why")(failed)),
+    expected: () => plain(textOf("expected")(failed)),
+    got: () => plain(textOf("got")(failed)),
+    finish: () => plain(textOf("finish")(failed)),
     question: () => plain(all.map(textOf("question")).find(Boolean) ?? ""),
   };
-  const head = make("tr", { class: "group" }, ...chosen().map((column) => cellOf(column, heads[column.id] ? heads[column.id]() : keyCell(column, unitKey(column, unit)))));
+  const head = make("tr", { class: "group" }, ...caseCells(failed, (column) => cellOf(column, heads[column.id] ? heads[column.id]() : keyCell(column, unitKey(column, unit)))));
   const attempt = (column, place) => {
     if (column.id === "task" || column.id === "question") return cellOf(column, "");
     return column.id === "sample" ? cellOf(column, make("a", { href: caseHash(place) }, `attempt ${cases.attempt[place]}`)) : caseCell(column, place);
   };
-  return [head, ...(opened ? unit.map((place) => make("tr", { class: "attempt" }, ...chosen().map((column) => attempt(column, place)))) : [])];
+  return [head, ...(opened ? unit.map((place) => make("tr", { class: "attempt" }, ...caseCells(place, (column) => attempt(column, place)))) : [])];
 }
 
 // Lists the cases that a click elsewhere asks for.
@@ -310,6 +275,8 @@ function filters() {
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   byId("replies").addEventListener("click", searchReplies);
   byId("replies-stop").addEventListener("click", () => { replies.running = false; });
+  byId("grammar").lastElementChild.append(put(make("p"), `${ACCEPTED}. All of them must hold. For example: ${EXAMPLE}`),
+    make("p", {}, "The filter is a part of this page’s address, so a copied address shows the same list. Upper and lower case are the same."));
   byId("columns").append(...COLUMNS.map((column) => make("label", {}, make("input", { type: "checkbox", value: column.id }), column.name || column.id)));
   const choice = byId("columns").parentElement;
   document.addEventListener("click", (event) => { if (!choice.contains(event.target)) choice.open = false; });

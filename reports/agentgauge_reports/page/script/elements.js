@@ -58,6 +58,36 @@ const span = (value) => { // of minutes and hours, as a person says it
 };
 const dollars = (value) => (value ? `$${value < 0.001 ? value.toPrecision(2) : value.toFixed(value < 0.1 ? 4 : 2)}` : "–");
 
+// -- what a figure is: shown where the pointer, a finger or the keyboard's focus is
+
+function about(element, text) {
+  if (!text) return element;
+  element.dataset.about = text;
+  element.classList.add("explained");
+  if (element.tagName !== "BUTTON") element.tabIndex = 0;
+  element.setAttribute("aria-description", text);
+  return element;
+}
+
+function explanations() {
+  const tip = byId("about");
+  const hide = () => { tip.hidden = true; };
+  const show = (event) => {
+    const element = event.target.closest?.("[data-about]");
+    if (!element) { hide(); return; }
+    tip.replaceChildren();
+    put(tip, element.dataset.about);
+    tip.hidden = false;
+    const [place, size] = [element.getBoundingClientRect(), tip.getBoundingClientRect()];
+    tip.style.left = `${Math.max(8, Math.min(place.left, document.documentElement.clientWidth - size.width - 8))}px`;
+    tip.style.top = `${place.bottom + size.height + 8 > innerHeight ? Math.max(8, place.top - size.height - 6) : place.bottom + 6}px`;
+  };
+  for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, show);
+  document.addEventListener("focusout", hide);
+  document.addEventListener("scroll", hide, { capture: true, passive: true });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+}
+
 // A table whose columns sort: columns are {name, num, help, sort}, rows {cells: [node or text], keys: [sort keys], class, apart: before all others}.
 function table(columns, rows, { kind = "", sorted = null, sortable = true, wrap = "" } = {}) {
   const body = make("tbody");
@@ -71,8 +101,8 @@ function table(columns, rows, { kind = "", sorted = null, sortable = true, wrap 
     fill();
   };
   columns.forEach((column, place) => {
-    const cell = make("th", { class: column.num ? "num" : "", scope: "col", title: column.help || "" });
-    if (sortable) cell.append(make("button", { type: "button", onclick: () => order(place, cell.getAttribute("aria-sort") === "descending" ? false : column.num || cell.getAttribute("aria-sort") === "ascending") }, column.name));
+    const cell = make("th", { class: column.num ? "num" : "", scope: "col" });
+    if (sortable) cell.append(about(make("button", { type: "button", onclick: () => order(place, cell.getAttribute("aria-sort") === "descending" ? false : column.num || cell.getAttribute("aria-sort") === "ascending") }, column.name), column.help));
     else cell.append(column.name);
     head.append(cell);
   });
