@@ -126,8 +126,8 @@ def _upstream(path: str, convert: Converter, upload: Callable[[str], bool]) -> I
 
 
 def extended_parts(files: Sequence[Path], *, convert: Converter, max_frames: int = 8) -> list[JudgePart]:
-    """The files as shown by default (docs/benchmarks/gta_workflow.md#judges): each under its name; files that cannot be shown
-    are named at the end.
+    """The files as shown by default (docs/benchmarks/gta_workflow.md#judges): each under its name; files that
+    cannot be shown are named at the end.
 
     ``max_frames``: pictures of one video at most. At most MOST_FILES files and MOST_TEXT_IN_ALL characters are shown.
     """
