@@ -1,5 +1,5 @@
 """Delivered files as parts of a judge's request, and their conversion in the sandbox into what a judge can see
-(docs/benchmarks/gta_workflow.md#files-for-the-judge; docs/security.md#untrusted-files).
+(docs/benchmarks/gta_workflow.md#files-for-the-judge; docs/security.md#files-servers-and-secrets).
 
 A deliverable is as untrusted as the code that made it. Each conversion sees a copy of it in a folder of its own, with
 limits of time, memory and disk; what it leaves there is taken only where it is a regular file of the right kind.
