@@ -6,7 +6,7 @@
 # make lint        ruff, mypy, the layers of the packages, dead code
 # make docs        draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site
 # make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium
-# make perf        measures speed and memory, for docs/performance.md
+# make perf        measures speed and memory, for docs/scaling.md
 # make gpu         tools with models on a GPU of this machine, in 4 minutes at most: answers, memory and speed, for docs/tools.md
 # make gpu-wheels  what make gpu needs on a machine without network that has Python 3.12 and torch, into .gpu-wheels
 # make release-notes   the entries of changelog.d/; with VERSION=1.2.3 they are moved into CHANGELOG.md

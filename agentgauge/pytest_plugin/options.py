@@ -300,7 +300,7 @@ def import_named(config: pytest.Config) -> None:
 # -- The number of worker processes: for benchmarks with ``-n`` at most one for each processor.
 #
 # A worker sends many concurrent requests, so that processes beyond the processors add start-up, collection and
-# memory, and no speed (docs/performance.md has the measurement). The slots of a run are a total and stay as they are.
+# memory, and no speed (`make perf` measures it). The slots of a run are a total and stay as they are.
 
 
 ASKED = pytest.StashKey[int]()

@@ -1,5 +1,5 @@
 """What looks at delivered files in the sandbox: modules of our own and programs of this machine, which get checked
-copies (docs/benchmarks/gta_workflow.md#files-for-the-judge; docs/security.md#untrusted-files).
+copies (docs/benchmarks/gta_workflow.md#files-for-the-judge; docs/security.md#files-servers-and-secrets).
 
 What an agent delivers is as untrusted as the code it writes: a library that fails on it, hangs or grows takes only the
 child along. A child module reads its order as JSON from standard input and prints one JSON value as its answer.

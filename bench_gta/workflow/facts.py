@@ -1,5 +1,5 @@
 """Collects facts about a delivered file that need no judgement: its kind, its measures and its text
-(docs/gta-workflow.md#judges).
+(docs/benchmarks/gta_workflow.md#judges).
 
 Deliverables are untrusted, so they are opened in the sandbox (``facts.child``); a file that ends the child is
 ``broken``.

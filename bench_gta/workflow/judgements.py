@@ -1,4 +1,4 @@
-"""Kept replies of judges, so that no leaf is billed twice (docs/gta-workflow.md#judges)."""
+"""Kept replies of judges, so that no leaf is billed twice (docs/benchmarks/gta_workflow.md#judges)."""
 
 from __future__ import annotations
 

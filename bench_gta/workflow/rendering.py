@@ -1,5 +1,5 @@
 """Delivered files as parts of a judge's request, and their conversion in the sandbox into what a judge can see
-(docs/benchmarks/gta_workflow.md#files-for-the-judge; docs/security.md#untrusted-files).
+(docs/benchmarks/gta_workflow.md#files-for-the-judge; docs/security.md#files-servers-and-secrets).
 
 A deliverable is as untrusted as the code that made it. Each conversion sees a copy of it in a folder of its own, with
 limits of time, memory and disk; what it leaves there is taken only where it is a regular file of the right kind.
@@ -126,8 +126,8 @@ def _upstream(path: str, convert: Converter, upload: Callable[[str], bool]) -> I
 
 
 def extended_parts(files: Sequence[Path], *, convert: Converter, max_frames: int = 8) -> list[JudgePart]:
-    """The files as shown by default (docs/gta-workflow.md#judges): each under its name; files that cannot be shown
-    are named at the end.
+    """The files as shown by default (docs/benchmarks/gta_workflow.md#judges): each under its name; files that
+    cannot be shown are named at the end.
 
     ``max_frames``: pictures of one video at most. At most MOST_FILES files and MOST_TEXT_IN_ALL characters are shown.
     """

@@ -1,5 +1,5 @@
 """The judge ``rules``: checks an answer and files against the conditions in a leaf's ``check``
-(docs/gta-workflow.md#conditions-of-the-embedded-judge).
+(docs/benchmarks/gta_workflow.md#conditions-of-the-embedded-judge).
 
 It needs no model, so that the bundled data set can be run, and its scores expected, offline. A check is an object:
 

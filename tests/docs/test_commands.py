@@ -52,7 +52,6 @@ FRAGMENTS = {
     "merge",
     "new",
     "report",
-    "report --eval",
     "report --format",
     "report --table",
     "report RUN --table",

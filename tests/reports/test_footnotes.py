@@ -21,7 +21,7 @@ from tests.reports.runs import INSTALLED, TASKS, known, page_data, write_run
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {file.stem: json.loads(file.read_text("utf-8")) for file in sorted(ROOT.glob("bench_*/**/reference/*.json"))}
-OF_THE_DATA = "table_4_dataset"  # it is in docs/official-data.md
+OF_THE_DATA = "table_4_dataset"  # it is in docs/benchmarks/mmau.md
 
 BOARDS = {board.title: board for task in INSTALLED if task.published for board in task.published.leaderboards()}
 NOTED = [(title, note) for title, board in BOARDS.items() for note in board.footnotes]
@@ -136,7 +136,7 @@ def test_figures_that_the_publication_stars_are_starred() -> None:
 
 
 def test_statistics_of_the_data_are_in_the_docs_with_their_notes() -> None:
-    page = " ".join((ROOT / "docs" / "official-data.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "docs" / "benchmarks" / "mmau.md").read_text(encoding="utf-8").split())
     tables = FILES["mmau"]["tables"]
     for domain, source, task, prompts, _ in tables[OF_THE_DATA]["rows"]:
         assert f"| {domain} | {source} | {task} | {prompts}" in page

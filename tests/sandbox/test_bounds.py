@@ -159,7 +159,7 @@ raise SystemExit(3)
 @pytest.mark.parametrize("form", FILL)
 def test_disk_is_bounded_in_every_form(form: str, setup: str, confined: Confined) -> None:
     if (form, setup) == ("removed files that are mapped", "no-namespaces"):
-        pytest.skip("blocks are only counted here (docs/security.md)")
+        pytest.skip("blocks are only counted here (docs/security.md#programs-that-a-model-wrote)")
     answer = confined(WRITES + FILL[form], refuse=SETUPS[setup], disk_bytes=DISK)
     assert answer["status"] in ("output", "error"), answer
     assert "wrote to" not in answer["stderr"]

@@ -443,7 +443,7 @@ def test_what_stands_beside_a_compressed_transcript_is_legible():
     assert data["score"]["explanation"] == "why"
     said = json.loads(
         zstandard.decompress(base64.b64decode(data["transcript"]["zstd"]))
-    )  # as docs/how-a-run-works.md has it
+    )  # as docs/how-a-run-works.md#the-run-folder has it
     assert said == {"output": {"answer": "é"}, "events": record_packed(TALK).to_json()["transcript"]["events"]}
     assert plain(data) == record_packed(TALK).to_json() | {"tags": ["odd"], "score": data["score"]}
 

@@ -55,7 +55,7 @@ CHART = "140 120 100 80 60 40 20 0 100% 97% 94% 96% 95% Caption VQA TR IR NLVR2 
     ],
 )
 def test_ocr_finds_the_printed_words(name: str, words: str) -> None:
-    """What it misses or misreads is in docs/known-limitations.md."""
+    """What it misses or misreads is in docs/benchmarks/tools.md#limits."""
     tool = TOOLS["OCR"](ToolSettings())
     tool.setup()
     with Image.open(DATA / "image" / f"{name}.jpg") as image:

@@ -1,4 +1,5 @@
-"""Looks at files, inside the sandbox: ``facts`` starts it and documents what it answers (docs/gta-workflow.md#judges).
+"""Looks at files, inside the sandbox: ``facts`` starts it and documents what it answers
+(docs/benchmarks/gta_workflow.md#judges).
 
 Order: ``{"files": [{"path", "kind"}], "read": bool}``. Answer: a list with, for each file, ``measures``, ``text``,
 ``shown``, ``look``, ``links`` and ``parsed``, or ``broken`` with the reason.

@@ -1,5 +1,5 @@
 """HTML pages inside the sandbox: as Markdown for a model, and measured for the judge ``rules``; nothing is fetched and
-no script runs (docs/gta-workflow.md#judges).
+no script runs (docs/benchmarks/gta_workflow.md#judges).
 """
 
 from __future__ import annotations

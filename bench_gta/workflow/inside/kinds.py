@@ -1,4 +1,4 @@
-"""The kind of a delivered file, by its name (docs/gta-workflow.md#judges)."""
+"""The kind of a delivered file, by its name (docs/benchmarks/gta_workflow.md#judges)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The cells of a workbook, with plain formulas worked out that have no stored results: numbers, cells, ranges, + - * /
-^ % and a few functions (docs/gta-workflow.md#judges).
+^ % and a few functions (docs/benchmarks/gta_workflow.md#judges).
 
 formula: sum       sum: product {+|- product}      product: power {*|/ power}      power: sign {^ sign}
 sign: {+|-} part {%}      part: number | cell | range (as an argument) | function(…) | ( sum )
