@@ -257,7 +257,7 @@ def _run_cases(config: pytest.Config, settings: Settings, info: Place) -> None:
     if _allure_folder(config):
         from agentgauge.pytest_plugin.allure import AllureOwn
 
-        config.pluginmanager.register(AllureOwn(config, settings.run_dir), "agentgauge-allure-own")
+        config.pluginmanager.register(AllureOwn(config, settings), "agentgauge-allure-own")
     before = gc.get_threshold()
     if 0 < before[0] < GARBAGE:
         gc.set_threshold(GARBAGE, *before[1:])

@@ -23,19 +23,20 @@ import attr
 import pytest
 from agentgauge_reports.allure.content import steps, transcript
 from agentgauge_reports.allure.identity import allure_id
-from agentgauge_reports.allure.own import OWN
+from agentgauge_reports.allure.own import OWN as OWN_FOLDER
 from agentgauge_reports.allure.results import write_run
 from agentgauge_reports.load import Omitted
 from allure_commons.logger import AllureFileLogger
-from allure_commons.model2 import Label, Link, TestResult, TestResultContainer
+from allure_commons.model2 import Label, Link, Parameter, TestResult, TestResultContainer
 from allure_commons.types import LabelType
 from allure_pytest.utils import allure_labels, allure_links, format_allure_link, pytest_markers
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import write_whole
 from agentgauge.core.redaction import redact
-from agentgauge.pytest_plugin.keys import PLANNED, RUNNING
+from agentgauge.pytest_plugin.keys import OWN, PLANNED, RUNNING
 from agentgauge.run.run import Run
+from agentgauge.run.settings import Settings
 
 STEPS, TEXT = 50_000, 500_000
 """Bytes of the steps and of the transcript that a result of an own test gets."""
@@ -72,10 +73,10 @@ class AllureIds:
 class AllureOwn:
     """Keeps what the project's code says about cases. Registered where cases run and ``--alluredir`` is given."""
 
-    def __init__(self, config: pytest.Config, run: Path) -> None:
-        """``run``: the run's folder."""
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
-        self._run = run
+        self._own = settings.run_dir / OWN_FOLDER
+        self._model = settings.tested
         self._writer: _Writer | None = None
 
     def pytest_sessionstart(self) -> None:
@@ -83,7 +84,7 @@ class AllureOwn:
         for writer in allure_commons.plugin_manager.get_plugins():
             if isinstance(writer, AllureFileLogger):
                 allure_commons.plugin_manager.unregister(writer)
-                self._writer = _Writer(self.config.getoption("allure_report_dir"), self._run / OWN)
+                self._writer = _Writer(self.config.getoption("allure_report_dir"), self._own)
                 allure_commons.plugin_manager.register(self._writer)
                 self.config.add_cleanup(partial(_restore, writer, self._writer))
 
@@ -110,8 +111,13 @@ class AllureOwn:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Note the result of a benchmark case, after allure-pytest has begun it."""
-        if self._writer and PLANNED in item.stash and (result := self._result()):
+        if not (self._writer and (result := self._result())):
+            return
+        if PLANNED in item.stash:
             self._writer.ids[result.uuid] = allure_id(item.stash[PLANNED].id)
+        elif OWN in item.stash:  # a test of the project that asks the model
+            result.parameters.append(Parameter("model", self._model))
+            result.labels.append(Label("model", self._model))
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:

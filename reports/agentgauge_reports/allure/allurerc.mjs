@@ -39,7 +39,9 @@ export default {
     ]),
   ),
   plugins: {
-    awesome: { options: { reportName: titled("By benchmark"), charts, sections: ["charts"] } },
+    awesome: {
+      options: { reportName: titled("By benchmark"), groupBy: ["epic", "feature", "story"], charts, sections: ["charts"] },
+    },
     capabilities: {
       import: "@allurereport/plugin-awesome",
       options: { reportName: titled("By capability"), groupBy: ["parentSuite", "suite"], charts },

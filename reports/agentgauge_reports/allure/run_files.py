@@ -273,9 +273,10 @@ def notes_of(folder: Path) -> list[str]:
 
 def _properties(runs: Sequence[Mapping[str, Any]]) -> str:
     """``environment.properties``: one line for each fact; where runs differ, what each of them has."""
-    facts: dict[str, list[str]] = {}
-    for run in runs:
-        for key, value in run["facts"].items():
-            facts.setdefault(re.sub(r"[\s=:#!\\]", "_", clean(key)), []).append(value)
-    lines = {key: line(" | ".join(dict.fromkeys(values)), 300).replace("\\", r"\\") for key, values in facts.items()}
+    lines = {}
+    for key in dict.fromkeys(key for run in runs for key in run["facts"]):
+        values = {run["run"]: run["facts"][key] for run in runs if key in run["facts"]}
+        same = len(values) == len(runs) and len({*values.values()}) == 1
+        value = runs[0]["facts"][key] if same else " | ".join(f"{run}: {value}" for run, value in values.items())
+        lines[re.sub(r"[\s=:#!\\]", "_", clean(key))] = line(value, 300).replace("\\", r"\\")
     return "".join(f"{key}={value}\n" for key, value in lines.items())
