@@ -126,7 +126,7 @@ class AllureOwn:
             yield
         finally:
             if self._writer and PLANNED in item.stash and (result := self._result()):
-                self._writer.said |= _said(self.config, item, result)
+                self._writer.said = _said(self.config, item, result) | self._writer.said
 
     def _result(self) -> Any:
         """allure-pytest's result of the running test."""

@@ -86,14 +86,14 @@ def about(run: Run, same: Identity, folder: Path) -> dict[str, Any]:
     unfinished = {"id": f"{same.name}: unfinished", "metricMax": {"key": _key(same, UNFINISHED), "value": 0}}
     history = os.path.relpath(run.path.absolute().parent / HISTORY, folder.absolute())
     return {
-        "run": run.name,
+        "run": line(run.name, 100),
         "name": line(run.name if run.name.endswith(run.model) else f"{run.model} · {run.name}", 150),
         "counts": counts(run),
         "meaning": meaning(run),
         "started": int(run.about["started"]),
         "environment": {"id": same.id, "name": same.name},
         "history": Path(history).as_posix(),
-        "facts": dict(_facts(run)),
+        "facts": {clean(key): line(value, 300) for key, value in _facts(run)},
         "gates": [unfinished, *gates],
         "categories": [
             {
@@ -278,5 +278,5 @@ def _properties(runs: Sequence[Mapping[str, Any]]) -> str:
         values = {run["run"]: run["facts"][key] for run in runs if key in run["facts"]}
         same = len(values) == len(runs) and len({*values.values()}) == 1
         value = runs[0]["facts"][key] if same else " | ".join(f"{run}: {value}" for run, value in values.items())
-        lines[re.sub(r"[\s=:#!\\]", "_", clean(key))] = line(value, 300).replace("\\", r"\\")
+        lines[re.sub(r"[\s=:#!\\]", "_", key)] = line(value, 300).replace("\\", r"\\")
     return "".join(f"{key}={value}\n" for key, value in lines.items())
