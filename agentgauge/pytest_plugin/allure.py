@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -241,10 +241,12 @@ class _Writer(AllureFileLogger):
             self._report_dir = self._folders[0]
 
     def _keep(self, name: str, item: Any) -> None:
-        own = self._folders[1]
-        own.mkdir(mode=0o700, parents=True, exist_ok=True)
         data = attr.asdict(item, filter=lambda _, value: bool(value) or value is False)
-        write_whole(own / name, redact(json.dumps(data, ensure_ascii=False, default=str)).encode("utf-8", "replace"))
+        text = redact(json.dumps(data, ensure_ascii=False, default=str)).encode("utf-8", "replace")
+        own = self._folders[1]
+        with suppress(OSError):  # a full disk stops the run, which says so
+            own.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_whole(own / name, text)
 
 
 _FIXTURES = ("befores", "afters")
