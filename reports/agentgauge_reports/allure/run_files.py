@@ -18,7 +18,7 @@ from agentgauge.core.files import open_plain, whole
 from agentgauge.core.presentation import BREAKS, FAULTS
 from agentgauge.core.text import clean
 from agentgauge_reports.allure.content import milliseconds
-from agentgauge_reports.allure.identity import Identity, digest
+from agentgauge_reports.allure.identity import Identity, data_of, digest
 from agentgauge_reports.grouping import capabilities
 from agentgauge_reports.load import Run
 from agentgauge_reports.notices import broken, endpoint_doubts, limit_of, named, not_attempted, remarks
@@ -140,11 +140,8 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "failed", "wrong answers: results of the model, no faults of the run"
     yield "broken", "faults of the run: endpoint, tools, sandbox, data"
     settings = run.summary["run"]
-    yield from (
-        (key, str(value))
-        for key, value in settings.items()
-        if value is not None and not isinstance(value, (dict, list))
-    )
+    plain = {key: str(value) for key, value in settings.items() if not isinstance(value, (dict, list, type(None)))}
+    yield from ((key, plain.pop(key)) for key in ("model", "dialect"))
     for name, part in run.summary["tasks"].items():
         headline = run.tasks[name].shown.headline
         if figure := part["metrics"].get(headline):
@@ -152,8 +149,8 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
             value = "no value" if figure["value"] is None else f"{figure['value']:.1f}{unit}"
             yield f"figure.{name}.{headline}", f"{value}{_interval(figure)}"
     yield from ((f"usage.{key}", str(value)) for key, value in _spent(run).items())
-    for name, data in settings["data"].items():
-        yield f"data.{name}", f"{'official' if data['official'] else 'bundled'} {data['fingerprint']}"
+    yield from plain.items()
+    yield from ((f"data.{name}", data_of(run, name)) for name in settings["data"])
     yield from ((f"tool.{name}", str(state)) for name, state in settings["tools"].items())
     yield from ((f"option.{name.removeprefix('--')}", str(value)) for name, value in settings["options"].items())
 

@@ -141,7 +141,8 @@ def test_a_case_that_did_not_pass_says_why(told, name, fault, message):
 
 def test_a_result_has_its_places_steps_times_and_a_link_to_the_transcript(told):
     result = told["a"]
-    assert result["titlePath"][0] == labels(result, "epic")[0] == "WildToolBench"
+    assert result["titlePath"][1] == labels(result, "epic")[0] == "WildToolBench"
+    assert result["titlePath"][:1] == labels(result, "environment") == labels(result, "subSuite")
     assert labels(result, "story") == ["session1"]
     assert labels(result, "parentSuite") == ["tool use"]
     assert labels(result, "tag") == ["single", "first"]
@@ -333,9 +334,10 @@ def test_environment_is_one_line_a_fact_and_backslashes_survive(tmp_path):
     assert lines == [
         "failed=wrong answers: results of the model, no faults of the run",
         "broken=faults of the run: endpoint, tools, sandbox, data",
-        *("model=m", "dialect=native", "scoring=parity", "attempts=1", "agentgauge=0.1.0"),
+        *("model=m", "dialect=native"),
         "figure.wild.Task=25.0 % (95 % 10.0 to 60.0, n 4)",
         *("usage.US_dollars=0.5", "usage.prompt_tokens=30", "usage.completion_tokens=0", "usage.requests=0"),
+        *("scoring=parity", "attempts=1", "agentgauge=0.1.0"),
         *("data.wild=bundled f", "tool.OCR=basic", "option.wild=a\\\\b"),
     ]
 
