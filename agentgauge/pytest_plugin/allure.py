@@ -23,7 +23,6 @@ import attr
 import pytest
 from agentgauge_reports.allure.content import steps, transcript
 from agentgauge_reports.allure.identity import allure_id
-from agentgauge_reports.allure.own import OWN as OWN_FOLDER
 from agentgauge_reports.allure.results import write_run
 from agentgauge_reports.load import Omitted
 from allure_commons.logger import AllureFileLogger
@@ -37,6 +36,7 @@ from agentgauge.core.redaction import redact
 from agentgauge.pytest_plugin.keys import OWN, PLANNED, RUNNING
 from agentgauge.run.run import Run
 from agentgauge.run.settings import Settings
+from agentgauge.store import RunFolder
 
 STEPS, TEXT = 50_000, 500_000
 """Bytes of the steps and of the transcript that a result of an own test gets."""
@@ -75,7 +75,7 @@ class AllureOwn:
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
-        self._own = settings.run_dir / OWN_FOLDER
+        self._own = RunFolder(settings.run_dir).own_allure
         self._model = settings.tested
         self._writer: _Writer | None = None
 

@@ -18,13 +18,11 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import open_plain, whole
 from agentgauge.core.text import clean
+from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge_reports.allure.content import PLAIN
 from agentgauge_reports.allure.identity import allure_id
 from agentgauge_reports.load import plain_file
-
-OWN = "own-allure"
-"""The folder, in that of the run."""
 
 ONE_VALUE = {"epic", "feature", "story", "severity", "parentSuite", "suite", "subSuite"}
 """Labels of which the project's own replace ours."""
@@ -38,10 +36,10 @@ class OwnContent:
     def __init__(self, run: Path, folder: Path, *, is_live: bool) -> None:
         """``folder``: that of the results. ``is_live``: the run's own session writes them. Otherwise the run may be a
         stranger's, and what a browser would run becomes plain text."""
-        self._run = run
+        self._own = RunFolder(run).own_allure
         self._folder = folder
         self._is_live = is_live
-        self.is_there = (run / OWN).is_dir()
+        self.is_there = self._own.is_dir() and not self._own.is_symlink()
 
     def add_to(self, result: Json, case: CaseId) -> None:
         """Add to the result of the case. Raises any error where the file was changed by hand."""
@@ -62,7 +60,7 @@ class OwnContent:
     def containers(self, uuids: Mapping[str, str]) -> Iterator[Json]:
         """What fixtures of the project did, for the cases that used them. ``uuids``: ``allure_id`` → id of the
         result."""
-        for file in sorted((self._run / OWN).glob("*-container.json")) if self.is_there else ():
+        for file in sorted(self._own.glob("*-container.json")) if self.is_there else ():
             container = self._read(file.name) or {}
             children = [uuids[child] for child in container.get("children", ()) if child in uuids]
             fixtures = {key: self._copied(container.get(key, [])) for key in ("befores", "afters")}
@@ -71,14 +69,14 @@ class OwnContent:
 
     def _read(self, name: str) -> Json | None:
         try:
-            with open_plain(self._run / OWN / name) as stream:
+            with open_plain(self._own / name) as stream:
                 value = json.loads(whole(stream))
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise UsageProblem(f"{self._run / OWN / name} is not JSON ({error}); remove it") from None
+            raise UsageProblem(f"{self._own / name} is not JSON ({error}); remove it") from None
         if not isinstance(value, dict):
-            raise UsageProblem(f"{self._run / OWN / name} holds no JSON object; remove it")
+            raise UsageProblem(f"{self._own / name} holds no JSON object; remove it")
         return value
 
     def _copied(self, items: list[Json]) -> list[Json]:
@@ -89,7 +87,7 @@ class OwnContent:
             if "source" not in item:
                 inner = {key: self._copied(item[key]) for key in ("steps", "attachments") if key in item}
                 found.append(item | inner)
-            elif "-attachment" in item["source"] and (file := plain_file(self._run, f"{OWN}/{item['source']}", OWN)):
+            elif "-attachment" in item["source"] and (file := plain_file(self._own, item["source"])):
                 kind = item.get("type")
                 is_plain = kind in PLAIN and not self._is_live
                 name = f"{file.name}.txt" if is_plain else file.name

@@ -7,10 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.allure.own import OWN
 from agentgauge_reports.allure.results import write_run
+from agentgauge_reports.merge import merge
 
 from agentgauge.core.registry import Registry
+from agentgauge.store import RunFolder
 from tests.plugin.project import Project, summary
 from tests.plugin.toy import TOY, toy
 
@@ -211,11 +212,37 @@ def test_a_report_of_the_folder_has_the_same_but_lets_no_browser_run_anything(to
 def test_a_folder_that_was_changed_by_hand_shows_no_other_file(told, tmp_path, changed):
     run = shutil.copytree(told / "run-serial", tmp_path / "run")
     (run / "x-attachment.txt").write_text("secret")
-    for file in (run / OWN).glob("*-result.json"):
+    for file in RunFolder(run).own_allure.glob("*-result.json"):
         file.write_text(json.dumps(changed(json.loads(file.read_text()))))
     write_run(run, tmp_path / "out", tasks=TASKS)
     assert len(read(tmp_path / "out")) == 6
     assert not [path for path in (tmp_path / "out").glob("*attachment*") if path.read_text() == "secret"]
+
+
+@pytest.mark.uses("shards")
+def test_merged_shards_have_what_the_project_said_in_each(tmp_path):
+    project = Project.make(tmp_path / "project", samples=4)
+    project.add_to_conftest(
+        """
+import allure, pytest
+
+@pytest.fixture(autouse=True)
+def said(request):
+    allure.attach(request.node.name, "said", allure.attachment_type.TEXT)
+    allure.dynamic.label("said", request.node.name)
+"""
+    )
+    for number in (1, 2):
+        words = (f"--shard={number}/2", f"--run-dir=run{number}", f"--alluredir=allure{number}")
+        assert project.run("--model=oracle", *words).status == 0
+    (project.path / "run1" / "own-allure" / "x-attachment.txt").symlink_to(project.path / "pytest.ini")
+    merge([project.path / "run1", project.path / "run2"], project.path / "whole", tasks=Registry([TOY]))
+    write_run(project.path / "whole", tmp_path / "out", tasks=Registry([TOY]))
+    assert {value for one in read(tmp_path / "out") for value in labels(one, "said")} == {
+        f"test_say[s{number}]" for number in range(4)
+    }
+    assert len(read(tmp_path / "out", "container")) == 4
+    assert not (project.path / "whole" / "own-allure" / "x-attachment.txt").exists()
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
