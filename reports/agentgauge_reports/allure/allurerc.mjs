@@ -13,6 +13,7 @@ const runs = readdirSync(here)
   .filter((name) => /^agentgauge-.*\.json$/.test(name))
   .sort()
   .map((name) => JSON.parse(readFileSync(join(here, name), "utf-8")));
+if (!runs.length) throw new Error(`${here} holds no agentgauge-*.json, which runs leave with their results; write them again`);
 const name = runs.map((run) => run.name).join(" | ");
 const ids = runs.map((run) => run.environment.id).join("+");
 // a trend goes on with the same models, data and cases only; run_files.py computes the same name
