@@ -23,6 +23,7 @@ from bench_mmau.data import RecordKind
 from bench_mmau.metrics import (
     CITATION,
     CONTESTS,
+    DOMAINS,
     KINDS,
     MATH,
     NOTEBOOKS,
@@ -142,6 +143,7 @@ def _task(
             leaderboard_columns={shown[0]: name},
             skills=skills_of(name),
             citation=CITATION,
+            severity="critical" if any(name in weights for weights in DOMAINS.values()) else "normal",
             kinds=KINDS,
             doubts=partial(_doubts, f"mmau.{name}"),
         ),

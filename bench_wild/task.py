@@ -34,6 +34,7 @@ PRESENTATION = Presentation(
         "long dialogue": ("coreferential", "partial", "long-range"),
     },
     citation=CITATION,
+    severity="critical",
     kinds=KINDS,
     category=lambda tags: tags[-1],  # the session
 )

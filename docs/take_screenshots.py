@@ -1,15 +1,21 @@
 """Takes the screenshots of the docs, ``docs/pictures/*.png``, of runs on bundled samples: ``make screenshots``.
 
-Needs Chromium. Times in the pictures depend on the clock, so no test compares them.
+Needs Chromium, and Allure 3, which ``make test-heavy`` installs into ``.venv``. Times in the pictures depend on the
+clock, so no test compares them.
 """
 
 from __future__ import annotations
 
+import http.server
 import io
+import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+from functools import partial
 from pathlib import Path
 
 from PIL import Image
@@ -60,7 +66,45 @@ def main() -> None:
                     browser, view.stdout.readline().strip(), "view", ready=".spark", height=600, hidden=runs.resolve()
                 )
                 view.terminate()
+            _take_allure(browser, runs)
             browser.close()
+
+
+OWN = """
+import allure
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(allure.epic("Support desk"))
+        item.add_marker(allure.severity("blocker"))
+"""
+"""A plugin that says something to Allure about each case."""
+
+
+def _take_allure(browser: Browser, runs: Path) -> None:
+    """A dashboard of two models and two selections, with a gate that fails and labels of the project's own."""
+    results = runs / "results"
+    (runs / "own_labels.py").write_text(OWN)
+    for name in ("baseline", "oracle"):
+        _run("agentgauge", "report", name, "--allure", "results", folder=runs)
+    few = ("bench_wild", "--limit=8", "--model=baseline", "--gate=wild.Task>=40", "-p", "own_labels", "-q")
+    subprocess.run(
+        [_program("pytest"), *few, f"--run-dir={runs / 'few'}", f"--alluredir={results}"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(runs)},
+        check=False,  # the gate fails
+    )
+    allure = ROOT / ".venv" / "node_modules" / ".bin" / "allure"
+    subprocess.run([allure, "generate", "--config", results / "allurerc.mjs"], check=True)
+    shown = partial(http.server.SimpleHTTPRequestHandler, directory=str(results))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), shown) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/dashboard/awesome/"
+        _take(browser, address, "allure", ready="text=Environment:", scroll="text=Global Errors", height=1060)
+        failed = [*(json.loads(path.read_text()) for path in (results / "dashboard").rglob("test-results/*.json"))]
+        few_wrong = next(one for one in failed if "few" in str(one["links"]) and one["status"] == "failed")
+        _take(browser, f"{address}#{few_wrong['id']}", "allure-case", ready="text=Description")
+        server.shutdown()
 
 
 def _run(program: str, *words: str, folder: Path) -> None:

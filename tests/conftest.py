@@ -49,7 +49,8 @@ HEAVY = (
     "plugin/test_same_result.py", "plugin/test_scoring.py",
     "plugins/progress/test_progress.py", "plugin/test_worker_count.py",
     "plugin/test_secrets.py", "plugin/test_services.py", "plugin/test_stopping.py", "plugin/test_vision.py",
-    "plugin/test_wild.py", "plugin/test_workflow.py", "plugins/allure/test_runs.py", "plugins/shards/test_runs.py",
+    "plugin/test_wild.py", "plugin/test_workflow.py",
+    "plugins/allure/test_own.py", "plugins/allure/test_runs.py", "plugins/shards/test_runs.py",
     "reports/test_export_gold.py",
     "scaling", "several", "short_form/test_short_task.py", "tools/test_faults.py", "wild/generate/test_command.py",
     # programs that run into the limits of the sandbox

@@ -58,6 +58,11 @@ class Artifact:
     html: str = ""
 
 
+SEVERITIES = ("blocker", "critical", "normal", "minor", "trivial")
+"""How much a wrong case of a task matters, in Allure's words: ``blocker`` for safety, ``critical`` for a task whose
+figure stands for the benchmark."""
+
+
 def nothing(*_: Any) -> tuple[()]:
     """What a task says that has nothing to say."""
     return ()
@@ -80,6 +85,7 @@ class Presentation:
         default_factory=dict
     )  # skill → keywords of the cases that show it; none: all cases
     citation: str = ""  # of the benchmark's paper, as a BibTeX entry
+    severity: str = "normal"  # one of SEVERITIES: how much a wrong case matters
     kinds: Mapping[str, str] = field(
         default_factory=dict
     )  # label, or cause of a broken case → its kind, of FAULTS or BREAKS

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
-from agentgauge.core.presentation import BREAKS, FAULTS, CombinedScores, Presentation
+from agentgauge.core.presentation import BREAKS, FAULTS, SEVERITIES, CombinedScores, Presentation
 from agentgauge.core.published import Leaderboard, Published
 from agentgauge.core.task import DataSource, Pictures, PredictionFiles, Prompts, RealTools, Similarity, Task
 from agentgauge.core.task_options import TaskOption
@@ -113,6 +113,8 @@ def _check_attributes(task: Task) -> None:
             raise _Wrong(f"has {name} {value!r}; it must be a string")
         if name in _TEXTS and not _are_texts(value):
             raise _Wrong(f"has {name} {value!r}; it must be a tuple of strings")
+    if task.shown.severity not in SEVERITIES:
+        raise _Wrong(f"has presentation.severity {task.shown.severity!r}; it must be one of {', '.join(SEVERITIES)}")
     if not task.name.replace(".", "_").isidentifier():
         raise _Wrong("has a name that cannot be a pytest marker; use letters, digits, underscores and dots")
     if not isinstance(task.data.bundled, Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -191,7 +192,7 @@ def activate_late(config: pytest.Config) -> Collection | None:
     if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
         try:
             activate(config)  # without prepare_terminal: pytest has begun to write by now
-            for name in ("agentgauge-controller", "agentgauge-allure-filter"):
+            for name in ("agentgauge-controller", "agentgauge-allure-own"):
                 if plugin := config.pluginmanager.get_plugin(name):
                     plugin.pytest_sessionstart()
         except pytest.UsageError as problem:
@@ -244,14 +245,19 @@ def _worker_info(sent: dict[str, Any]) -> Place:
 def _run_cases(config: pytest.Config, settings: Settings, info: Place) -> None:
     collection = config.stash[COLLECTION] = Collection(config, settings, info)
     config.pluginmanager.register(collection, "agentgauge-collection")
+    ids = config.getoption("allure_ids", None)  # None without allure-pytest
+    if _has("allure") and (ids or (ids is not None and os.environ.get("ALLURE_TESTPLAN_PATH"))):
+        from agentgauge.pytest_plugin.allure import AllureIds
+
+        config.pluginmanager.register(AllureIds(), "agentgauge-allure-ids")
     if only_looks(config):
         return
     worker = config.stash[WORKER] = Worker(config, settings, info, collection)
     config.pluginmanager.register(worker, "agentgauge-worker")
     if _allure_folder(config):
-        from agentgauge.pytest_plugin.allure import AllureFilter
+        from agentgauge.pytest_plugin.allure import AllureOwn
 
-        config.pluginmanager.register(AllureFilter(config), "agentgauge-allure-filter")
+        config.pluginmanager.register(AllureOwn(config, settings), "agentgauge-allure-own")
     before = gc.get_threshold()
     if 0 < before[0] < GARBAGE:
         gc.set_threshold(GARBAGE, *before[1:])

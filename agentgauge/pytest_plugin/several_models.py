@@ -5,6 +5,7 @@ Imports nothing heavy, because each run of pytest asks whether there are several
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -26,6 +27,8 @@ def run_several_models(config: pytest.Config) -> int | None:
     """Run the models of the command line. Returns the worst exit status; None where one run is asked for. Raises
     UsageProblem."""
     option, root = config.option, config.rootpath
+    if Handed.is_one_of_several():
+        option.clean_alluredir = False  # the first process has done it; all models leave their results there
     ours = {name: getattr(option, destination(name)) for name in OPTIONS}
     models, resumed = ours["--model"] or [], Path(ours["--resume"] or "")
     if not (len(models) > 1 or is_parent(resumed)):
@@ -58,6 +61,8 @@ def run_several_models(config: pytest.Config) -> int | None:
         group = stored = RunGroup(members, totals({option.key: ours[name] for name, option in OPTIONS.items()}))
     judging = tuple(form for each in OPTIONS.values() if each.judges for form in (each.name, prefixed(each.name)))
     again = stored is None and any(word.startswith(judging) for word in line.words)
+    if getattr(option, "clean_alluredir", False) and option.allure_report_dir and not resumes:
+        shutil.rmtree(option.allure_report_dir, ignore_errors=True)
     together = {option.name: ours[option.name] for option in TOGETHER if ours[option.name]}
     more: dict[str, Any] = {"tasks": registry_of(config), "stored": stored, "together": together}
     return run_members(parent, group, REPORTS, root=root, again=again, on_ray=Handed.given().launch, **more)

@@ -110,5 +110,10 @@ class Handed:
         os.environ |= replace(handed, launch=None, run=os.getpid()).variables()
         return handed
 
+    @staticmethod
+    def is_one_of_several() -> bool:
+        """Whether this process runs one of several models; can be asked at any time."""
+        return bool(json.loads(os.environ.get(HANDED) or '{"shared": null}')["shared"])
+
     def variables(self) -> dict[str, str]:
         return {HANDED: json.dumps(asdict(self))}

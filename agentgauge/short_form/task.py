@@ -173,6 +173,7 @@ def short_task(
                 published=tuple(column for column in figures.names if any(column in row for row in rows))
                 or figures.shares,
                 citation=getattr(author, "citation", ""),
+                severity=getattr(author, "severity", "normal"),
             ),
             published=Published(dialects=("native",), rows=rows) if rows else None,
             prompts=Prompts(lambda folder: hashlib.sha256(file.read_bytes()).hexdigest()[:12]),  # it holds the wording

@@ -7,6 +7,7 @@
     records.jsonl   the merged ones, one per case and line, in the order of the plan
     left-out.jsonl  lines that were found and do not count: damaged ones, and records of other settings
     outside/        <worker>.jsonl: what a project's own tests asked while none of them was running
+    own-allure/     what a project's own code says to Allure about cases
     files/          what tools produced, by task and sample
     stages.jsonl    checkpoints of unfinished cases
 
@@ -206,6 +207,11 @@ class RunFolder:
     def outside(self) -> Path:
         """The folder of requests outside any test. Made with the first one."""
         return self.path / "outside"
+
+    @property
+    def own_allure(self) -> Path:
+        """The folder of what a project's own code says to Allure about cases. Made with the first word."""
+        return self.path / "own-allure"
 
     def outside_appender(self, worker: str) -> Appender:
         """Open the file for a worker's requests outside any test. Raises OSError."""

@@ -99,6 +99,7 @@ E2E = Task(
         columns=tuple(E2E_COLUMNS.values()),
         published=("P", "O", "L", "C", "AnsAcc", "AnsAcc+I"),
         headline="AnsAcc",
+        severity="critical",
         skills={
             "reasoning": ("logic",),
             "problem solving": (),

@@ -55,6 +55,7 @@ def workflow(options: WorkflowOptions, judgements: Judgements) -> Task:
             headline="Root SR",
             skills=SKILLS,
             citation=CITATION,
+            severity="critical",
             kinds=KINDS,
             notes=notes,
             doubts=doubts,

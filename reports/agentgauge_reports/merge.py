@@ -25,7 +25,7 @@ from agentgauge.run.merging import Merging
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId, CaseOutline
-from agentgauge_reports.load import RunFiles, refuse_odd_files
+from agentgauge_reports.load import RunFiles, plain_file, refuse_odd_files
 from agentgauge_reports.run import sum_up
 
 SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")
@@ -249,9 +249,11 @@ def _copy(
                 chosen[case] = (shard, line)
     for number, shard in enumerate(shards, 1):
         for file in sorted(shard.folder.outside.glob("*.jsonl")):
-            target.outside.mkdir(exist_ok=True)
-            with open_plain(file) as source, (target.outside / f"{number}-{file.name}").open("wb") as copy:
-                shutil.copyfileobj(source, copy)
+            _copy_file(file, target.outside / f"{number}-{file.name}")
+        said = shard.folder.own_allure
+        for file in sorted(said.glob("*")):
+            if plain_file(shard.folder.path, f"{said.name}/{file.name}", said.name):
+                _copy_file(file, target.own_allure / file.name)
     known = [case for case in plan if case in chosen]
     target.write_records([chosen[case][1] for case in known + sorted(chosen.keys() - set(known))])
     stages = Stages(target)
@@ -262,6 +264,13 @@ def _copy(
             stages.take(shard.stages, case, shard.about["configs"].get(case[0], ""))
     for one in (stages, *(shard.stages for shard in shards)):
         one.close()
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    """Raises UsageProblem for what is no plain file."""
+    target.parent.mkdir(exist_ok=True)
+    with open_plain(source) as stream, target.open("wb") as copy:
+        shutil.copyfileobj(stream, copy)
 
 
 def _link(source: Path, target: Path) -> None:

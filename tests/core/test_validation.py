@@ -123,6 +123,10 @@ ATTRIBUTES = [
     ({"shown": {"title": None}}, "has presentation.title None; it must be a string"),
     ({"shown": {"columns": "Acc"}}, "has presentation.columns 'Acc'; it must be a tuple of strings"),
     ({"data": "toy.jsonl"}, "has data 'toy.jsonl'; it must be an object of a class that inherits DataSource"),
+    (
+        {"shown": {"severity": "high"}},
+        "has presentation.severity 'high'; it must be one of blocker, critical, normal, minor, trivial",
+    ),
     ({"data": source(files="x.jsonl")}, "has data.files 'x.jsonl'; it must be a tuple of strings"),
     ({"data": source(bundled="mini")}, "has data.bundled 'mini'; it must be a Path"),
 ]

@@ -179,11 +179,8 @@ def test_a_figure_of_ones_own(tmp_path: Path) -> None:
     assert figure["low"] < figure["value"] < figure["high"]
     assert "Calls a session" in result.output
     assert "Calls a session" in (tmp_path / "run" / "report.html").read_text()
-    [metric] = [
-        each
-        for each in json.loads((tmp_path / "allure" / "agentgauge-perf.json").read_text())
-        if "Calls a session" in str(each)
-    ]
+    [perf] = (tmp_path / "allure").glob("*-perf.json")
+    [metric] = [each for each in json.loads(perf.read_text()) if "Calls a session" in str(each)]
     assert str(figure["value"]) in str(metric)
     shown = [json.loads(path.read_text()) for path in (tmp_path / "allure").glob("*-result.json")]
     calls = [int(each["value"]) for result in shown for each in result["parameters"] if each["name"] == "tool calls"]

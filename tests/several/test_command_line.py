@@ -43,9 +43,10 @@ def test_the_address_stays_among_the_options(line, rest):
 @pytest.mark.parametrize(
     ("line", "own"),
     [
-        ("--alluredir=out -x", "-x --alluredir=out/m"),
-        ("--alluredir out", "--alluredir=out/m"),
-        ("-x --alluredir=out -- tests", "-x --alluredir=out/m -- tests"),
+        ("--basetemp=out -x", "-x --basetemp=out/m"),
+        ("--basetemp out", "--basetemp=out/m"),
+        ("-x --basetemp=out -- tests", "-x --basetemp=out/m -- tests"),
+        ("--alluredir=out", "--alluredir=out"),
         ("--junitxml=junit.xml", "--junitxml=m/junit.xml"),
         ("--junit-xml=a/junit.xml --html=a/b.html", "--junit-xml=a/m/junit.xml --html=a/m/b.html"),
         ("-k a", "-k a"),

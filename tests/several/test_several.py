@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -144,11 +145,18 @@ def test_the_model_of_the_command_line_counts_not_that_of_the_settings(project):
 
 
 @pytest.mark.uses("allure")
-def test_results_for_other_programs_lie_in_a_folder_for_each_model(project):
-    words = ("--alluredir", "allure", "--junitxml=junit.xml")
+def test_all_models_leave_allures_results_in_one_folder_and_others_in_one_for_each(project):
+    """It is cleaned once, and not by each of them."""
+    (project.path / "allure").mkdir()
+    (project.path / "allure" / "old-result.json").write_text("{}")
+    words = ("--alluredir", "allure", "--clean-alluredir", "--junitxml=junit.xml")
     assert project.run("--model=oracle", "--model=baseline", "--run-dir=out", *words).status == 0
+    found = [json.loads(path.read_text()) for path in (project.path / "allure").glob("*-result.json")]
+    models = [one["value"] for result in found for one in result["labels"] if one["name"] == "model"]
+    assert Counter(models) == {"oracle": SAMPLES, "baseline": SAMPLES}
+    assert len({result["testCaseId"] for result in found}) == SAMPLES
+    assert len({result["historyId"] for result in found}) == 2 * SAMPLES
     for name in ("oracle", "baseline"):
-        assert len(list((project.path / "allure" / name).glob("*-result.json"))) == SAMPLES
         assert f'tests="{SAMPLES}"' in (project.path / name / "junit.xml").read_text()
 
 

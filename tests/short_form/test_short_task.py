@@ -250,6 +250,8 @@ def test_what_a_class_does_not_have_the_task_has_not(data: str, tmp_path: Path) 
     plain = short_task(Sums, "sums", data=data)
     assert (plain.oracle, plain.published, plain.configured) == (None, None, None)
     assert (plain.dialects, plain.options, plain.shown.benchmark) == (("native",), (), "sums")
+    assert plain.shown.severity == "normal"
+    assert short_task(type("Safe", (Sums,), {"severity": "blocker"}), "safe", data=data).shown.severity == "blocker"
     (tmp_path / "rows.json").write_text('[{"model": "m", "B": 1}]')
     metrics = {"A": "mean passed", "B": "mean right"}
     shown = short_task(Sums, "sums", data=data, published=str(tmp_path / "rows.json"), metrics=metrics, title="Sums")

@@ -14,7 +14,7 @@ from agentgauge.core.options import OPTIONS
 _REFUSED = {name: option.excludes[SEVERAL] for name, option in OPTIONS.items() if SEVERAL in option.excludes}
 _TAKEN = [name for name, option in OPTIONS.items() if (option.together or not option.to_models) and name != "--model"]
 
-_FOLDERS = ("--alluredir", "--basetemp")
+_FOLDERS = ("--basetemp",)
 _FILES = ("--junitxml", "--junit-xml", "--html", "--report-log", "--log-file", "--benchmark-json")
 """Options of pytest and its plugins that name what a run writes: each run gets a folder of its own there."""
 
@@ -60,8 +60,9 @@ def read_command_line(words: Sequence[str], short: Container[str]) -> CommandLin
 
 
 def own_paths(words: Sequence[str], name: str) -> list[str]:
-    """The words with a folder of the run's own in the paths that it writes to: ``--alluredir=out`` becomes
-    ``--alluredir=out/NAME``, and ``--junitxml=out/junit.xml`` becomes ``--junitxml=out/NAME/junit.xml``."""
+    """The words with a folder of the run's own in the paths that it writes to: ``--basetemp=tmp`` becomes
+    ``--basetemp=tmp/NAME``, and ``--junitxml=out/junit.xml`` becomes ``--junitxml=out/NAME/junit.xml``. Allure tells
+    the runs of a folder apart."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in (*_FOLDERS, *_FILES):
         parser.add_argument(option, dest=option)

@@ -154,7 +154,7 @@ def _step(event: Event, room: int) -> dict[str, Any]:
         step["statusDetails"] = {"message": cut(event.error, 5 * room)}
     if shown:
         step["parameters"] = [
-            {"name": line(name, 60), "value": line(_text(value), room)} for name, value in shown.items()
+            {"name": line(name, 60), "value": line(content_text(value), room)} for name, value in shown.items()
         ]
     return step | {"start": milliseconds(event.start), "stop": _end(event)}
 
@@ -184,13 +184,13 @@ def _parts(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
         seconds = f"({event.seconds:.2f} s{cached})"
         if event.kind == "tool":
             has_result = True
-            results = [_text(output["content"]) for output in detail.get("result", ())]
-            arguments = _text(detail.get("arguments") or {})
+            results = [content_text(output["content"]) for output in detail.get("result", ())]
+            arguments = content_text(detail.get("arguments") or {})
             yield f"tool {clean(event.name)} {seconds}", "\n".join([arguments, *(f"→ {result}" for result in results)])
         else:
             for message in detail.get("messages", ()):
                 if message["role"] in ("system", "user") or (message["role"] == "tool" and not has_result):
-                    yield clean(message["role"]), _text(message.get("content") or "")
+                    yield clean(message["role"]), content_text(message.get("content") or "")
             has_result = False
             calls = [f"→ {call['name']}({call['arguments']})" for call in detail.get("tool_calls", ())]
             yield (
@@ -208,7 +208,7 @@ def _cut_words(detail: Mapping[str, Any]) -> str:
     return f", cut at {limit_words(detail.get('max_tokens'))}"
 
 
-def _text(value: Any) -> str:
+def content_text(value: Any) -> str:
     """A message's content, an argument or a result; of pictures that a message holds only that they are there."""
     if isinstance(value, list) and all(isinstance(part, dict) and "type" in part for part in value):
         return "\n".join(str(part.get("text") or f"[{part['type']}]") for part in value)

@@ -7,19 +7,20 @@ the earlier ones.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import write_whole
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
 from agentgauge.core.text import clean
@@ -27,8 +28,11 @@ from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import Event, Record, Scoring
 from agentgauge.run.hooks import hooks_of
 from agentgauge.store.jsonl import CaseOutline
-from agentgauge_reports.allure.content import SPACE, Attachments, milliseconds, steps, transcript
-from agentgauge_reports.allure.dashboard import DASHBOARD, make_dashboard, run_files
+from agentgauge_reports.allure.content import SPACE, Attachments, content_text, milliseconds, steps, transcript
+from agentgauge_reports.allure.dashboard import make_dashboard
+from agentgauge_reports.allure.identity import Identity, allure_id, digest
+from agentgauge_reports.allure.own import OwnContent
+from agentgauge_reports.allure.run_files import DASHBOARD, JsonFile, run_files
 from agentgauge_reports.grouping import TITLES, capabilities_of, kind_of
 from agentgauge_reports.load import Omitted, Reader, Run, load_run
 from agentgauge_reports.text import anchor, cut, line
@@ -56,13 +60,13 @@ def write_run(
     *,
     tasks: Registry,
     omitted: Omitted | None = None,
-    own_tests: bool = True,
+    is_live: bool = False,
 ) -> int:
     """Write the results of every planned case, and what they share. Returns the number of cases.
 
     ``tell`` is called with each ``result`` and its ``record`` before the result is written, and may change it.
-    ``tasks``: all that are known. ``own_tests``: also write the results of a project's own tests, which allure-pytest
-    writes, too.
+    ``tasks``: all that are known. ``is_live``: in the run's own session, where allure-pytest writes the results of a
+    project's own tests.
 
     A case that cannot be shown gets a result with the reason; ``omitted`` collects these cases.
 
@@ -73,20 +77,20 @@ def write_run(
     omitted.problems += loaded.problems
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        cases = [case for case in loaded.cases if own_tests or not loaded.tasks[case.task].data.in_run_folder]
-        attachments = Attachments(loaded, folder, Counter(case.task for case in cases))
+        cases = [case for case in loaded.cases if not (is_live and loaded.tasks[case.task].data.in_run_folder)]
+        writer = CaseWriter(loaded, folder, Counter(case.task for case in cases), is_live=is_live)
         with loaded.reading() as read:
             for case in cases:
                 try:
-                    data = result(loaded, case, attachments, read, tell)
+                    data = writer.result(case, read, tell)
                     text = _encoded(data)
                 except Exception as error:  # whatever is in a record, the others are shown
-                    data = omitted_result(loaded, case, attachments, omitted.add(f"{case.task} {case.sample}", error))
+                    data = writer.omitted(case, omitted.add(f"{case.task} {case.sample}", error))
                     text = _encoded(data)
                 (folder / f"{data['uuid']}-result.json").write_bytes(text)
-        for name, content in run_files(loaded, folder).items():
+        for name, content in chain(writer.containers(cases), run_files(loaded, writer.identity, folder)):
             text = content.encode("utf-8") if isinstance(content, str) else _encoded(content, indent=2)
-            (folder / name).write_bytes(text)
+            write_whole(folder / name, text)
     except OSError as error:
         raise UsageProblem(
             f"{folder} cannot be written ({error.strerror}); name another folder for the Allure results"
@@ -106,70 +110,111 @@ STATUS = {"passed": "passed", "wrong": "failed", "broken": "broken", "missing": 
 """Our statuses in Allure's words."""
 
 
-def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader, tell: Tell) -> dict[str, Any]:
-    """The result of a case as Allure reads it. Its attachments are written."""
-    data = _outline(run, case, attachments)
-    if case.status == "missing":
-        why = run.summary.get("why_missing")  # runs of earlier versions do not say it
-        return data | {"statusDetails": {"message": line(f"not attempted: {why}", 500) if why else "not attempted"}}
-    record = read(case)
-    if kind := kind_of(case, run.tasks):
-        explanation = record.error if case.status == "broken" else record.score and record.score.explanation
-        message = cut(f"{TITLES[kind]}: {explanation or 'nothing more is known'}", attachments.limits.message)
-        trace = cut(traceback_text(record.traceback, "short"), attachments.limits.transcript)
-        data["statusDetails"] = {"message": message, **({"trace": trace} if trace else {})}
-    scoring = run.summary["run"]["scoring"]
-    data |= _attempted(_name(run, case), run.tasks[case.task], record, attachments, scoring)
-    tell(result=data, record=record)
-    return data
+class CaseWriter:
+    """Makes the results of a run's cases, and copies their attachments."""
+
+    def __init__(self, run: Run, folder: Path, cases: Mapping[str, int], *, is_live: bool) -> None:
+        """``cases``: task → number of its cases. ``is_live``: see ``write_run``."""
+        self.run = run
+        self.identity = Identity.of(run)
+        self._page = page(run, folder)
+        self._attachments = Attachments(run, folder, cases)
+        self._own = OwnContent(run.path, folder, is_live=is_live)
+
+    def result(self, case: CaseOutline, read: Reader, tell: Tell) -> dict[str, Any]:
+        """The result of a case as Allure reads it. Its attachments are written."""
+        run, limits = self.run, self._attachments.limits
+        data = self._outline(case)
+        if case.status == "missing":
+            why = run.summary.get("why_missing")  # runs of earlier versions do not say it
+            data["statusDetails"] = {"message": line(f"not attempted: {why}", 500) if why else "not attempted"}
+        else:
+            record = read(case)
+            if kind := kind_of(case, run.tasks):
+                explanation = record.error if case.status == "broken" else record.score and record.score.explanation
+                message = cut(f"{TITLES[kind]}: {explanation or 'nothing more is known'}", limits.message)
+                trace = cut(traceback_text(record.traceback, "short"), limits.transcript)
+                data["statusDetails"] = {"message": message, **({"trace": trace} if trace else {})}
+            scoring = run.summary["run"]["scoring"]
+            data |= _attempted(data, run.tasks[case.task], record, self._attachments, scoring)
+        self._own.add_to(data, case.id)
+        if case.status != "missing":
+            tell(result=data, record=record)
+        return data
+
+    def omitted(self, case: CaseOutline, why: str) -> dict[str, Any]:
+        """The result of a case that cannot be shown: its outline, and ``why``."""
+        shown = {"statusDetails": {"message": why}, "descriptionHtml": f"<p>{escape(why)}</p>"}
+        return self._outline(case) | shown
+
+    def containers(self, cases: Iterable[CaseOutline]) -> Iterator[tuple[str, JsonFile]]:
+        """File name → what fixtures of the project did for these cases."""
+        uuids = {allure_id(case.id): self._uuid(case) for case in cases}
+        for container in self._own.containers(uuids):
+            container["uuid"] = str(uuid.uuid5(SPACE, f"{self.identity.digest}/{container['uuid']}"))
+            yield f"{container['uuid']}-container.json", container
+
+    def _uuid(self, case: CaseOutline) -> str:
+        return str(uuid.uuid5(SPACE, f"{self.identity.digest}/{allure_id(case.id)}"))
+
+    def _outline(self, case: CaseOutline) -> dict[str, Any]:
+        run, same = self.run, self.identity
+        shown = run.tasks[case.task].shown
+        category = shown.category_of(case.tags) if case.tags else shown.title
+        url = self._page + anchor(case.id)
+        kind = kind_of(case, run.tasks)
+        data = dict(same.data).get(case.task, "")
+        of = {"model": same.model, "dialect": same.dialect, "data": data, "selection": same.selection}
+        attempt = {"attempt": str(case.attempt)} if case.attempt > 1 else {}
+        labels = [
+            ("ALLURE_ID", allure_id(case.id)), ("severity", shown.severity),
+            ("epic", shown.benchmark), ("feature", shown.title), ("story", category),
+            *(("parentSuite", name) for name in capabilities_of(case, run.tasks)),
+            ("suite", f"{shown.benchmark}: {shown.title}"), ("subSuite", same.name),
+            ("task", case.task), *([("fault", kind)] if kind else []),
+            *(("why", label) for label in (case.score.labels if case.score else ())),
+            *(("tag", tag) for tag in case.tags if tag != category),
+            ("environment", same.name), *of.items(), ("framework", "agentgauge"),
+        ]  # fmt: skip
+        node = clean(run.nodes.get(case.id, ""))
+        return {
+            "uuid": self._uuid(case),
+            "name": line(_title(case), TITLE),  # its task is above it in both trees
+            "fullName": node or line(f"{case.task}/{case.sample}", 300),
+            "testCaseId": allure_id(case.id),
+            "historyId": digest(f"{same.digest}/{allure_id(case.id)}"),
+            "titlePath": list(dict.fromkeys(map(clean, (same.name, shown.benchmark, shown.title, category)))),
+            "status": STATUS[case.status],
+            "start": milliseconds(max(0.0, case.finished - case.seconds)),
+            "stop": milliseconds(case.finished),
+            "parameters": [{"name": name, "value": value} for name, value in {**of, **attempt}.items()],
+            "labels": [{"name": name, "value": line(value, 200)} for name, value in dict.fromkeys(labels)],
+            "links": [{"name": url, "url": url, "type": "link"}],
+            "descriptionHtml": f"<p><code>{escape(node)}</code></p>" if node else "",
+        }
 
 
-def omitted_result(run: Run, case: CaseOutline, attachments: Attachments, why: str) -> dict[str, Any]:
-    """The result of a case that cannot be shown: its outline, and ``why``."""
-    shown = {"statusDetails": {"message": why}, "descriptionHtml": f"<p>{escape(why)}</p>"}
-    return _outline(run, case, attachments) | shown
+TITLE, QUESTION = 150, 4_000
+"""Characters of a title, and bytes of a question."""
 
 
-def _name(run: Run, case: CaseOutline) -> str:
-    return f"{run.model}/{case.task}/{case.sample}/{case.attempt}".encode("utf-8", "backslashreplace").decode()
-
-
-def _outline(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, Any]:
-    shown = run.tasks[case.task].shown
-    category = shown.category_of(case.tags) if case.tags else shown.title
+def _title(case: CaseOutline) -> str:
     attempt = f" (attempt {case.attempt})" if case.attempt > 1 else ""
     sample = f"sample {case.sample}" if case.sample.isdecimal() else case.sample
-    test = f"{case.task}/{case.sample}"
-    one = _name(run, case)
-    url = page(run, attachments.folder) + anchor(case.id)
-    kind = kind_of(case, run.tasks)
-    parameters = {"model": line(run.model, 200)} | ({"attempt": str(case.attempt)} if case.attempt > 1 else {})
-    labels = [
-        ("epic", shown.benchmark), ("feature", shown.title), ("story", category),
-        *(("parentSuite", name) for name in capabilities_of(case, run.tasks)),
-        ("suite", f"{shown.benchmark}: {shown.title}"),
-        ("task", case.task), *([("fault", kind)] if kind else []),
-        *(("why", label) for label in (case.score.labels if case.score else ())),
-        *(("tag", tag) for tag in case.tags if tag != category),
-    ]  # fmt: skip
-    return {
-        "uuid": str(uuid.uuid5(SPACE, one)),
-        "name": line(f"{sample}{attempt}", 150),  # its task is above it in both trees
-        "fullName": line(test, 300),
-        "testCaseId": _digest(test),
-        "historyId": _digest(one),
-        "titlePath": list(dict.fromkeys(clean(part) for part in (shown.benchmark, shown.title, category))),
-        "status": STATUS[case.status],
-        "start": milliseconds(max(0.0, case.finished - case.seconds)),
-        "stop": milliseconds(case.finished),
-        "parameters": [{"name": name, "value": value} for name, value in parameters.items()],
-        "labels": [{"name": name, "value": line(value, 200)} for name, value in dict.fromkeys(labels)],
-        "links": [{"name": url, "url": url, "type": "link"}],
-    }
+    return f"{sample}{attempt}"
 
 
-def _attempted(one: str, task: Task, record: Record, attachments: Attachments, scoring: Scoring) -> dict[str, Any]:
-    """Description, steps, times and attachments of a case that was attempted."""
+def _question(events: Sequence[Event]) -> str:
+    """What the tested model was asked: the last message of a user in the first request."""
+    messages = next((event.detail.get("messages", ()) for event in events if event.kind == "model"), ())
+    asked = [message for message in messages if message["role"] == "user"]
+    return content_text(asked[-1].get("content") or "").strip() if asked else ""
+
+
+def _attempted(
+    outline: Mapping[str, Any], task: Task, record: Record, attachments: Attachments, scoring: Scoring
+) -> dict[str, Any]:
+    """Title, description, steps, times and attachments of a case that was attempted."""
     recorded = record.transcript
     if recorded is None:
         return {}
@@ -178,6 +223,7 @@ def _attempted(one: str, task: Task, record: Record, attachments: Attachments, s
     shown = [artifact.path for artifact in artifacts if artifact.path]
     if not shown and record.status != "passed":
         shown = _pictures(recorded.events)
+    one = outline["uuid"]
     files, left_out = attachments.files(one, record, shown)
     usage = recorded.usage
     facts = (
@@ -188,8 +234,20 @@ def _attempted(one: str, task: Task, record: Record, attachments: Attachments, s
     )
     facts += f", {usage.usd:.4f} US dollars" if usage.usd else ""
     pages = [artifact.html for artifact in artifacts if artifact.html]
+    question = _question(recorded.events)
+    asked = cut(question, min(QUESTION, attachments.limits.message))
     described: dict[str, Any] = {
-        "descriptionHtml": clean("".join([*pages, *(f"<p>{escape(text)}</p>" for text in (facts, *left_out))])),
+        "name": line(f"{outline['name']}: {question}" if question else outline["name"], TITLE),
+        "descriptionHtml": clean(
+            "".join(
+                [
+                    *([f'<p style="white-space: pre-wrap">{escape(asked)}</p>'] if asked else []),
+                    *pages,
+                    *(f"<p>{escape(text)}</p>" for text in (facts, *left_out)),
+                    outline["descriptionHtml"],
+                ]
+            )
+        ),
         "attachments": [
             attachments.text(
                 one, "transcript", _transcript_text(record, recorded.events, attachments.limits.transcript)
@@ -221,7 +279,3 @@ def page(run: Run, folder: Path) -> str:
     """The run's ``report.html`` as seen from a report of the dashboard below ``folder``."""
     there = (folder / DASHBOARD / "report").absolute()
     return quote(Path(os.path.relpath((run.path / "report.html").absolute(), there)).as_posix(), errors="replace")
-
-
-def _digest(text: str) -> str:
-    return hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()

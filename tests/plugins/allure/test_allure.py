@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 from agentgauge_reports.allure.content import limits, mime_type, steps, transcript
-from agentgauge_reports.allure.dashboard import configuration, environment, make_dashboard
+from agentgauge_reports.allure.dashboard import make_dashboard
+from agentgauge_reports.allure.identity import Identity
 from agentgauge_reports.allure.results import write_run
+from agentgauge_reports.allure.run_files import history, name_of
 from agentgauge_reports.load import load_run
 from agentgauge_reports.text import cut
 
@@ -19,6 +22,7 @@ from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from tests.reports.runs import TASKS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\x00\x1b[31m\u202eright to left\ud800"
+MATH = {"value": 50.0, "missing": [], "low": 40.0, "high": 60.0}
 DATA = {"official": False, "fingerprint": "f", "samples": 4, "left_out": []}
 
 
@@ -54,7 +58,7 @@ def make_run(path: Path, records: list[Record], missing=(), model="m", **about) 
         name: {
             "planned": sum(record.task == name for record in records) + sum(case[0] == name for case in missing),
             "missing": sum(case[0] == name for case in missing),
-            "metrics": {"Single-Tool": {"value": 25.0}} if name == "wild" else {},
+            "metrics": {"Task": {"value": 25.0, "low": 10.0, "high": 60.0, "n": 4}} if name == "wild" else {},
             **{
                 status: sum(record.task == name and record.status == status for record in records)
                 for status in ("passed", "wrong", "broken")
@@ -72,14 +76,22 @@ def make_run(path: Path, records: list[Record], missing=(), model="m", **about) 
         "tools": {"OCR": "basic"},
         "options": {"--wild": "a\\b"},
     }
-    (path / "summary.json").write_text(json.dumps({"run": run, "tasks": counts, "capabilities": {}, "usage": {}}))
+    (path / "summary.json").write_text(
+        json.dumps(
+            {
+                "run": run,
+                "tasks": counts,
+                "capabilities": {"Apple MMAU": {"domains": {"math": MATH}}},
+                "usage": {"usd": 0.5, "prompt_tokens": 30},
+            }
+        )
+    )
     (path / "run.json").write_text(
         json.dumps({"started": 90.0, "finished": 120.0, "settings": {"options": {}}, **about})
     )
     (path / "leaderboard.md").write_text("# m\n")
-    plan = [[record.task, record.sample, record.attempt, "node"] for record in records] + [
-        [*case, "node"] for case in missing
-    ]
+    planned = [(record.task, record.sample, record.attempt) for record in records] + list(missing)
+    plan = [[*case, f"test_{case[0]}.py::test_task[{case[1]}]"] for case in planned]
     (path / "planned.json").write_text(json.dumps(plan))
     (path / "records.jsonl").write_text("".join(json.dumps(record.to_json()) + "\n" for record in records))
     return path
@@ -87,7 +99,7 @@ def make_run(path: Path, records: list[Record], missing=(), model="m", **about) 
 
 def results(folder: Path) -> dict[str, dict]:
     found = [json.loads(path.read_text()) for path in folder.glob("*-result.json")]
-    return {result["fullName"]: result for result in found}
+    return {f"{labels(result, 'task')[0]}/{result['name']}": result for result in found}
 
 
 def labels(result: dict, name: str) -> list[str]:
@@ -129,7 +141,8 @@ def test_a_case_that_did_not_pass_says_why(told, name, fault, message):
 
 def test_a_result_has_its_places_steps_times_and_a_link_to_the_transcript(told):
     result = told["a"]
-    assert result["titlePath"][0] == labels(result, "epic")[0] == "WildToolBench"
+    assert result["titlePath"][1] == labels(result, "epic")[0] == "WildToolBench"
+    assert result["titlePath"][:1] == labels(result, "environment") == labels(result, "subSuite")
     assert labels(result, "story") == ["session1"]
     assert labels(result, "parentSuite") == ["tool use"]
     assert labels(result, "tag") == ["single", "first"]
@@ -141,7 +154,73 @@ def test_a_result_has_its_places_steps_times_and_a_link_to_the_transcript(told):
         101_250,
     )
     assert result["links"][0]["url"] == "../../../runs/one/report.html#case=wild/a/1"
-    assert result["descriptionHtml"] == "<p>2 requests, 30 + 4 tokens, 3.0 s, 0.5000 US dollars</p>"
+    assert result["fullName"] == "test_wild.py::test_task[a]"
+    assert result["descriptionHtml"] == (
+        "<p>2 requests, 30 + 4 tokens, 3.0 s, 0.5000 US dollars</p><p><code>test_wild.py::test_task[a]</code></p>"
+    )
+
+
+def test_title_and_description_hold_the_question(tmp_path):
+    said = [
+        {"role": "user", "content": "an example"},
+        {"role": "user", "content": "Which <tea>\nis it?"},
+    ]
+    write_run(
+        make_run(tmp_path / "run", [case("7", events=[call(messages=said), call()])]), tmp_path / "out", tasks=TASKS
+    )
+    [result] = results(tmp_path / "out").values()
+    assert result["name"] == "sample 7: Which <tea> is it?"
+    assert "Which &lt;tea&gt;\nis it?</p>" in result["descriptionHtml"]
+
+
+@pytest.mark.parametrize(
+    ("task", "severity"),
+    [
+        ("wild", "critical"),
+        ("gta_atomic.step", "normal"),
+        ("gta_atomic.e2e", "critical"),
+        ("mmau.math_standard", "critical"),
+        ("mmau.ds_retry", "normal"),
+    ],
+)
+def test_a_case_is_as_severe_as_its_task_declares(tmp_path, task, severity):
+    write_run(make_run(tmp_path / "run", [case("a", task=task)]), tmp_path / "out", tasks=TASKS)
+    [result] = results(tmp_path / "out").values()
+    assert labels(result, "severity") == [severity]
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_same"),
+    [
+        ({}, True),
+        ({"scoring": "strict"}, True),
+        ({"model": "n"}, False),
+        ({"dialect": "react"}, False),
+        ({"data": {"wild": {**DATA, "fingerprint": "g"}}}, False),
+        ({"samples": ("a", "c")}, False),
+    ],
+)
+def test_a_case_is_the_same_to_allure_with_the_same_model_dialect_data_and_selection(tmp_path, changed, is_same):
+    def told(name, samples=("a", "b"), **settings):
+        run = make_run(tmp_path / name, [case(sample) for sample in samples])
+        summary = json.loads((run / "summary.json").read_text())
+        summary["run"] |= settings
+        (run / "summary.json").write_text(json.dumps(summary))
+        write_run(run, tmp_path / f"out-{name}", tasks=TASKS)
+        return results(tmp_path / f"out-{name}")["wild/a"]
+
+    first, second = told("first"), told("second", **changed)
+    assert first["testCaseId"] == second["testCaseId"] == labels(second, "ALLURE_ID")[0]
+    equal = [first[key] == second[key] for key in ("uuid", "historyId", "parameters")]
+    assert equal == [is_same] * 3
+    assert (labels(first, "environment") == labels(second, "environment")) is is_same
+
+
+@pytest.mark.parametrize("model", ["m", "org/a model", "../..", "ü" * 100, "x" * 300])
+def test_the_name_and_the_id_of_an_environment_are_such_as_allure_takes(tmp_path, model):
+    same = Identity.of(load_run(make_run(tmp_path / "run", [case("a")], model=model), tasks=TASKS))
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", same.id)
+    assert re.fullmatch(r"[^/\\]{1,64}", same.name)
 
 
 def test_written_again_results_replace_themselves(tmp_path):
@@ -250,54 +329,80 @@ def test_the_transcript_tells_everything_once():
 
 
 def test_environment_is_one_line_a_fact_and_backslashes_survive(tmp_path):
-    lines = environment(load_run(make_run(tmp_path / "run", [case("a")]), tasks=TASKS)).splitlines()
+    write_run(make_run(tmp_path / "run", [case("a")]), tmp_path / "out", tasks=TASKS)
+    lines = (tmp_path / "out" / "environment.properties").read_text().splitlines()
     assert lines == [
-        *("model=m", "dialect=native", "scoring=parity", "attempts=1", "agentgauge=0.1.0"),
+        "failed=wrong answers: results of the model, no faults of the run",
+        "broken=faults of the run: endpoint, tools, sandbox, data",
+        *("model=m", "dialect=native"),
+        "figure.wild.Task=25.0 % (95 % 10.0 to 60.0, n 4)",
+        *("usage.US_dollars=0.5", "usage.prompt_tokens=30", "usage.completion_tokens=0", "usage.requests=0"),
+        *("scoring=parity", "attempts=1", "agentgauge=0.1.0"),
         *("data.wild=bundled f", "tool.OCR=basic", "option.wild=a\\\\b"),
     ]
 
 
+def test_where_runs_of_a_folder_differ_the_environment_has_what_each_has(tmp_path):
+    for model in ("m", "n"):
+        write_run(make_run(tmp_path / f"run-{model}", [case("a")], model=model), tmp_path / "out", tasks=TASKS)
+    lines = (tmp_path / "out" / "environment.properties").read_text().splitlines()
+    assert "model=run-m: m | run-n: n" in lines
+    assert "dialect=native" in lines
+    assert json.loads((tmp_path / "out" / "executor.json").read_text())["buildName"] == "run-m | run-n"
+
+
 def test_gates_and_figures_are_metrics_that_the_quality_gate_reads(tmp_path):
     gates = [
-        {"text": "wild.Single-Tool>=40", "problem": "gate wild.Single-Tool>=40: Single-Tool is 25.00"},
-        {"text": "wild.Single-Tool>=20", "problem": None},
+        {"text": "wild.Task>=40", "problem": "gate wild.Task>=40: Task is 25.00"},
+        {"text": "wild.Task>=20", "problem": None},
     ]
     run = make_run(
         tmp_path / "run", [case("a"), case("b", "broken", error="tool server: gone", cause="timeout")], gates=gates
     )
     write_run(run, tmp_path / "out", tasks=TASKS)
+    same = Identity.of(load_run(run, tasks=TASKS))
     read = {
         name: json.loads((tmp_path / "out" / name).read_text())
-        for name in ("agentgauge-perf.json", "allurerc.json", "agentgauge-globals.json")
+        for name in (f"{same.id}-perf.json", f"{same.id}-globals.json", f"agentgauge-{same.id}.json")
     }
-    values = {metric["key"]: metric["value"] for metric in read["agentgauge-perf.json"]}
-    assert values == {
-        "wild.Single-Tool": 25.0, "capability.tool use": 100.0, "cases.unfinished": 1.0,
-        "gate.wild.Single-Tool>=40": 0.0, "gate.wild.Single-Tool>=20": 1.0,
-    }  # fmt: skip
-    assert set(read["allurerc.json"]["performance"]["metrics"]) >= set(values)
-    assert read["allurerc.json"]["qualityGate"]["rules"] == [
-        {"id": "unfinished", "metricMax": {"key": "cases.unfinished", "value": 0}},
-        {"id": "wild.Single-Tool>=40", "metricMin": {"key": "gate.wild.Single-Tool>=40", "value": 1}},
-        {"id": "wild.Single-Tool>=20", "metricMin": {"key": "gate.wild.Single-Tool>=20", "value": 1}},
+    perf, said, about = read.values()
+    assert {metric["key"]: (metric["title"], metric["value"]) for metric in perf} == {
+        f"{same.id}/{key}": shown
+        for key, shown in {
+            "wild.Task": ("Task (95 % 10.0 to 60.0, n 4)", 25.0),
+            "Apple MMAU.domains.math": ("math (95 % 40.0 to 60.0)", 50.0),
+            "capability.tool use": ("tool use (95 % 56.4 to 100.0, n 1)", 100.0),
+            "usage.US dollars": ("US dollars", 0.5),
+            "usage.prompt tokens": ("prompt tokens", 30.0),
+            "usage.completion tokens": ("completion tokens", 0.0),
+            "usage.requests": ("requests", 0.0),
+            "gate.wild.Task>=40": ("wild.Task>=40", 0.0),
+            "gate.wild.Task>=20": ("wild.Task>=20", 1.0),
+            "cases.unfinished": ("broken or missing", 1.0),
+        }.items()
+    }
+    assert about["gates"] == [
+        {"id": f"{same.name}: unfinished", "metricMax": {"key": f"{same.id}/cases.unfinished", "value": 0}},
+        {"id": f"{same.name}: wild.Task>=40", "metricMin": {"key": f"{same.id}/gate.wild.Task>=40", "value": 1}},
+        {"id": f"{same.name}: wild.Task>=20", "metricMin": {"key": f"{same.id}/gate.wild.Task>=20", "value": 1}},
     ]
-    assert read["agentgauge-globals.json"]["errors"] == [{"message": "gate wild.Single-Tool>=40: Single-Tool is 25.00"}]
+    assert said["errors"] == [{"message": f"{same.name}: gate wild.Task>=40: Task is 25.00"}]
 
 
-def test_each_model_has_a_history_of_its_own_beside_the_runs(tmp_path):
-    paths = {}
-    for name, model in (("one", "m"), ("two", "m"), ("three", "org/n"), ("four", "../..")):
-        run = load_run(make_run(tmp_path / "runs" / name, [case("a")], model=model), tasks=TASKS)
-        paths[name] = (
-            (tmp_path / "x" / configuration(run, tmp_path / "x")["historyPath"])
-            .resolve()
-            .relative_to(tmp_path)
-            .as_posix()
-        )
-    assert paths == {
-        "one": "runs/allure-history/m/history.jsonl", "two": "runs/allure-history/m/history.jsonl",
-        "three": "runs/allure-history/org-n/history.jsonl", "four": "runs/allure-history/model/history.jsonl",
-    }  # fmt: skip
+def test_runs_have_one_history_if_they_have_the_same_model_and_cases(tmp_path):
+    def place(folder, *runs):
+        for name, model, samples in runs:
+            if not (tmp_path / "runs" / name).exists():
+                make_run(tmp_path / "runs" / name, [case(sample) for sample in samples], model=model)
+            write_run(tmp_path / "runs" / name, tmp_path / folder, tasks=TASKS)
+        return history(tmp_path / folder).resolve().relative_to(tmp_path)
+
+    one, two, three, four = ("one", "m", "ab"), ("two", "m", "ab"), ("three", "m", "a"), ("four", "../..", "ab")
+    assert place("1", one) == place("2", two)
+    places = [place("1", one), place("3", three), place("4", four), place("5", one, three), place("6", one, four)]
+    assert len({*places}) == 5
+    assert {path.parent.as_posix() for path in places} == {"runs/allure-history"}
+    assert name_of(tmp_path / "5") == "m · three | m · one"
 
 
 def test_without_the_command_one_is_told_how_to_make_the_dashboard(tmp_path, monkeypatch):
@@ -307,7 +412,7 @@ def test_without_the_command_one_is_told_how_to_make_the_dashboard(tmp_path, mon
     assert (
         make_dashboard(run, tmp_path / "out dir")[1]
         .strip()
-        .startswith(f"cd '{tmp_path}/out dir' && npx allure generate . ")
+        .startswith(f"npx allure generate --config '{tmp_path}/out dir/allurerc.mjs'")
     )
 
 

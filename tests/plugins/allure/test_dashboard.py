@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import http.server
 import json
+import os
 import re
 import shutil
+import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 from agentgauge_reports.allure.dashboard import find_command
-from agentgauge_reports.allure.results import write_results
+from agentgauge_reports.allure.identity import allure_id
+from agentgauge_reports.allure.results import write_results, write_run
 
 from tests.plugins.allure.test_allure import HOSTILE, call, case, make_run, tool
 from tests.reports.runs import TASKS
@@ -161,9 +164,10 @@ def test_categories_are_the_kinds_of_failures(runs):
 
 def test_the_trend_has_both_runs_once_and_the_figures_of_each(runs):
     write_results(runs / "second", runs / "second" / "allure", tasks=TASKS)
-    history = [json.loads(text) for text in (runs / "allure-history" / "m" / "history.jsonl").read_text().splitlines()]
+    [file] = (runs / "allure-history").glob("m-*.jsonl")
+    history = [json.loads(text) for text in file.read_text().splitlines()]
     assert [point["name"] for point in history] == ["m · first", "m · second"]
-    assert [point["metrics"]["capability.tool use"] for point in history] == [25.0, 50.0]
+    assert [point["metrics"][f"{file.stem}/capability.tool use"] for point in history] == [25.0, 50.0]
 
 
 def test_a_case_that_turned_is_marked(runs):
@@ -202,3 +206,85 @@ def test_no_page_names_another_host_as_a_source(runs):
 def _cases(runs: Path) -> list[dict]:
     folder = runs / "second" / "allure" / "dashboard" / "awesome" / "data" / "test-results"
     return [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")]
+
+
+# -- two models and two selections in one dashboard, by Allure's own commands
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory, command) -> Path:
+    """The folder of the runs. Each has left its results in ``all``."""
+    runs = tmp_path_factory.mktemp("together")
+    for name, model, samples, right in (
+        ("one", "org/m", "abcd", "a"),
+        ("two", "n", "abcd", "abc"),
+        ("few", "n", "ab", ""),
+    ):
+        cases = [case(each, "passed" if each in right else "wrong", labels=("wrong_tool",)) for each in samples]
+        problem = None if right else "gate wild.Task>=40: Task is 0.00"
+        run = make_run(runs / name, cases, model=model, gates=[{"text": "wild.Task>=40", "problem": problem}])
+        write_run(run, runs / "all", tasks=TASKS)
+    allure(command, "generate", "--config", runs / "all" / "allurerc.mjs", cwd=runs)
+    return runs
+
+
+def allure(command: str, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    quiet = {**os.environ, "ALLURE_NO_ANALYTICS": "1", "NO_COLOR": "1"}
+    return subprocess.run([command, *map(str, words)], cwd=cwd, env=quiet, capture_output=True, text=True, check=False)
+
+
+def widget(together: Path, name: str):
+    return json.loads((together / "all" / "dashboard" / "awesome" / "widgets" / f"{name}.json").read_text())
+
+
+@pytest.fixture
+def summaries(together) -> dict[str, dict]:
+    """Run → counts of its only task."""
+    return {path.parent.name: json.loads(path.read_text())["tasks"]["wild"] for path in together.glob("*/summary.json")}
+
+
+def test_each_model_and_selection_is_an_environment_with_the_counts_of_its_summary(together, summaries):
+    names = {one["id"]: one["name"] for one in widget(together, "environments") if one["id"] != "default"}
+    expected = {"one": "org:m · native · 4 of 4", "two": "n · native · 4 of 4", "few": "n · native · 2 of 4"}
+    for run, start in expected.items():
+        [found] = [id for id, name in names.items() if name.startswith(start)]
+        shown = widget(together, f"{found}/statistic")
+        assert [shown.get(key, 0) for key in ("total", "passed", "failed", "broken", "skipped")] == [
+            summaries[run][key] for key in ("planned", "passed", "wrong", "broken", "missing")
+        ]
+
+
+def test_no_case_counts_as_the_retry_of_another(together, summaries):
+    shown = widget(together, "statistic")
+    assert shown["total"] == sum(counts["planned"] for counts in summaries.values()) == 10
+    assert not shown.get("retries")
+    folder = together / "all" / "dashboard" / "awesome" / "data" / "test-env-groups"
+    groups = [json.loads(path.read_text()) for path in folder.glob("*.json")]
+    assert {group["name"]: len(group["testResultsByEnv"]) for group in groups} == {"a": 3, "b": 3, "c": 2, "d": 2}
+
+
+def test_a_failed_gate_is_a_global_error(together):
+    [error] = widget(together, "globals")["errors"]
+    assert re.fullmatch(r"n · native · 2 of 4 \(.*\): gate wild.Task>=40: Task is 0.00", error["message"])
+
+
+def test_the_quality_gate_fails_with_the_gate(together, command):
+    node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    if int(node.strip("v\n").split(".")[0]) < 22:
+        pytest.skip("Allure's quality gate needs Node 22")
+    done = allure(command, "quality-gate", "--config", "all/allurerc.mjs", cwd=together)
+    assert done.returncode == 1
+    assert "1 quality gate rules have been failed" in done.stderr
+    assert "wild.Task>=40" in done.stderr
+
+
+def test_a_test_plan_of_allure_names_the_ids_of_the_wrong_cases(together, command, tmp_path):
+    allure(command, "testplan", together / "all", cwd=tmp_path)
+    [plan] = tmp_path.rglob("testplan.json")
+    ids = {one["id"] for one in json.loads(plan.read_text())["tests"]}
+    assert ids == {allure_id(("wild", sample, 1)) for sample in "abcd"}
+
+
+def test_the_categories_are_ours_also_with_allures_own_command(together):
+    nodes = widget(together, "categories")["nodes"].values()
+    assert [node["name"] for node in nodes if node["type"] == "category"] == ["Wrong tool"]

@@ -158,6 +158,7 @@ def assert_allure_has_steps(folder: Path) -> None:
     )
     (doubled,) = (result for result in results if result["name"] == "test_uses_a_function")
     assert [step["name"] for step in doubled["steps"]] == ["model: double", "tool: double", "model: 42"]
+    assert {"name": "model", "value": "m"} in doubled["parameters"]  # tells models in one folder apart
 
 
 @pytest.mark.uses("recording")
