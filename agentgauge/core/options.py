@@ -69,7 +69,7 @@ class RunOptions:
     dialect: str = option(
         "--dialect=NAME",
         "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
-        " as qwen; docs/dialects.md lists them",
+        " as qwen; docs/models.md#dialects lists them",
         owner="agentgauge.agent.dialects",
         default="native",
         kept=EARLIER,

@@ -107,7 +107,7 @@ def test_every_fix_of_strict_scoring_is_in_the_table_of_its_benchmark(name: str)
 
 
 def test_every_dialect_is_listed() -> None:
-    assert [_plain(row[0]) for row in rows(text("docs/dialects.md"), "dialect", "for")] == [
+    assert [_plain(row[0]) for row in rows(text("docs/models.md"), "dialect", "for")] == [
         "native",
         "react",
         *OURS,
