@@ -4,7 +4,7 @@
 # make test-heavy  the tests that need torch, Ray, a browser or other environments, and most of those that start whole runs
 # make coverage    which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
 # make lint        ruff, mypy, the layers of the packages, dead code
-# make docs        draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site
+# make docs        draws the picture of docs/architecture.md and writes the tables of docs/options.md from the code, and builds the site of all pages in build/site
 # make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium
 # make perf        measures speed and memory, for docs/scaling.md
 # make gpu         tools with models on a GPU of this machine, in 4 minutes at most: answers, memory and speed, for docs/tools.md
@@ -97,7 +97,7 @@ lint: $(CHECK)
 	$(BIN)/vulture
 
 docs: $(DOCS)
-	$(BIN)/python docs/draw_architecture.py
+	$(BIN)/python docs/draw_architecture.py && $(BIN)/python docs/write_options.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean  # --quiet would switch the strict checks off
 
 screenshots: $(DEV)

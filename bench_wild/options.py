@@ -10,7 +10,7 @@ from bench_wild.data import LANGUAGES
 from bench_wild.prompts import ORIGINAL, RELEASES, SCHEMAS, Release, Sending
 
 LANGUAGE = TaskOption(
-    "--wild-language", "WildToolBench's tasks, tools and history in English or Chinese (default: en)", LANGUAGES
+    "--wild-language", "WildToolBench's dialogues and tools in English or Chinese (default: en)", LANGUAGES
 )
 EVALUATOR = TaskOption(
     "--wild-evaluator",
@@ -21,7 +21,7 @@ EVALUATOR = TaskOption(
 )
 NO_CONTEXT = TaskOption(
     "--wild-no-context",
-    "send WildToolBench's tasks without the earlier tasks of their session; the first task of each session is left out"
+    "send WildToolBench's turns without the earlier turns of their session; the first turn of each session is left out"
     " (default: off)",
 )
 NO_ROLES = TaskOption(

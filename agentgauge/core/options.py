@@ -36,7 +36,7 @@ class RunOptions:
     )
     temperature: float | None = option(
         "--temperature=T",
-        "sampling temperature of the tested model",
+        "sampling temperature of the tested model, 0 or more; overrides that of the model's table and the task's own",
         owner="agentgauge.model.wire",
         kind=float,
         least=0,
@@ -48,7 +48,8 @@ class RunOptions:
     )
     max_tokens: int | None = option(
         "--max-tokens=N",
-        "most tokens of a reply of the tested model",
+        "most tokens of a reply of the tested model; overrides that of the model's table and the task's own; longer"
+        " replies are cut",
         owner="agentgauge.model.wire",
         kind=int,
         usual="the model's",
@@ -68,8 +69,8 @@ class RunOptions:
     )
     dialect: str = option(
         "--dialect=NAME",
-        "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
-        " as qwen; docs/dialects.md lists them",
+        "how tools are presented to the model and calls are parsed: native (function calling), react (text), or the"
+        " syntax of a model family, such as qwen",
         owner="agentgauge.agent.dialects",
         default="native",
         kept=EARLIER,
@@ -80,7 +81,7 @@ class RunOptions:
     )
     data: str = option(
         "--data=auto|mini|DIR",
-        "auto: official data if present, else bundled; mini: bundled; or a folder",
+        "auto: official data if present, else the bundled set; mini: the bundled set; or a folder",
         owner="agentgauge.data.find",
         default="auto",
         kept=EARLIER,
@@ -121,7 +122,7 @@ class RunOptions:
     )
     tool_server: str | None = option(
         "--tool-server=URL",
-        "an AgentLego-compatible tool server",
+        "an AgentLego-compatible tool server; the password in the URL is its token: http://:TOKEN@HOST:PORT",
         owner="agentgauge.run.run_services",
         reader="agentgauge.run.option_values:server_address",
         usual="the run starts its own",
@@ -140,7 +141,7 @@ class RunOptions:
     )
     resume: Path | None = option(
         "--resume=DIR",
-        "continue a run: finished cases are kept, broken and missing ones run again",
+        "continue a run, or the runs of several models: finished cases are kept, broken and missing ones run again",
         owner="agentgauge.run.run_folder",
         kind=Path,
         to_models=False,

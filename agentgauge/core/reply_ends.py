@@ -14,7 +14,7 @@ from agentgauge.core.types import Event, Json, Score
 # -- Content filters: every form in which an endpoint reports that one has answered in the model's place.
 #
 # A filter's answer is a refusal: it would be the same at every retry and resume. The forms are those of the
-# providers' documentation and of answers that users have published; docs/models.md names them.
+# providers' documentation and of answers that users have published.
 
 
 FILTERED = "content filter"

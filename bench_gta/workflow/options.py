@@ -47,7 +47,7 @@ LEAF, ROOT = (
         metavar="SCORE",
         asks=False,
     )
-    for what, met in (("leaf", "leaf counts as met"), ("root", "task counts as solved"))
+    for what, met in (("leaf", "leaf counts as met"), ("root", "sample counts as solved"))
 )
 SAMPLING = TaskOption(
     "--workflow-sampling",

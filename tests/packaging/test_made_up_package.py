@@ -26,7 +26,7 @@ from tool_impls.registry import installed_tools
 
 FUNCTIONS = block(text("docs/tools.md"), "def CountWords")
 PROVIDER = block(text("docs/models.md"), "Provider(")
-DIALECT = block(text("docs/dialects.md"), "class Lines")
+DIALECT = block(text("docs/models.md"), "class Lines")
 
 SHOUT = """
 from agentgauge.tools import Meta, Option, Parameter, Tool

@@ -12,7 +12,7 @@ from agentgauge.core.option import option
 class BudgetOptions:
     budget: Any = option(
         "--budget=AMOUNT",
-        "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min",
+        "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min; dollars need prices of all models",
         reader="agentgauge.model.budget:parse_budget",
         usual="none",
         together=True,
