@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from agentgauge.cli.main import main
-from tests.docs.pages import ROOT, commands, text
-from tests.model.fault_server import FaultServer, answer
+from tests.docs.pages import ROOT, block, commands, text
+from tests.model.fault_server import Act, FaultServer, Seen, answer, tool_call
 from tests.plugin.project import PYTEST, python
 
 pytestmark = [pytest.mark.slow, pytest.mark.uses("formats", "gates", "page", "shards")]
@@ -95,3 +95,26 @@ def test_what_comes_after_a_run_works(
         words[-1] = "name"
     assert main(words) == 0
     assert written is None or (place / written).exists()
+
+
+def calculates(seen: Seen) -> Act:
+    """A model that uses the calculator, then answers."""
+    if seen.body["messages"][-1]["role"] == "tool":
+        return answer("It is 42.")
+    return answer(None, tool_calls=[tool_call("Calculator", '{"expression": "40 + 2"}')])
+
+
+def test_an_own_test_and_an_own_benchmark_run_as_the_page_shows_them(tmp_path: Path) -> None:
+    files = {"test_mine.py": "tools.Calculator", "sums.jsonl": '"id": "one"', "sums.py": '@benchmark("sums"'}
+    for name, containing in files.items():
+        (tmp_path / name).write_text(block(PAGE, containing), encoding="utf-8")
+    with FaultServer(choose=calculates) as endpoint:
+        env = {"OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": "sk-of-nobody"}
+        for words, ends in (
+            (["test_mine.py", "--model=gpt-4o"], "1 passed"),
+            (["sums.py", "--model=oracle"], "2 passed"),
+            (["sums.py", "--model=gpt-4o"], "2 wrong"),
+        ):
+            assert ["pytest", *words][1:] in commands(PAGE, "pytest")
+            done = python(*PYTEST, *words, cwd=tmp_path, env=env)
+            assert done.status == 0 and ends in done.output, done.output
