@@ -46,7 +46,21 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         target = OUTSIDE.get(path, path.removeprefix("docs/"))
         return f"]({posixpath.relpath(target, posixpath.dirname(place) or '.')}{link['anchor'] or ''})"
 
+    if place == "api.md":
+        markdown = _with_docstrings(markdown)
     markdown = re.sub(
         r"`[^`\n]*`", lambda code: code[0].replace("\\|", "|"), markdown
     )  # GitHub wants them escaped in tables
     return re.sub(r"\]\((?P<path>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)", on_site, markdown)
+
+
+def _with_docstrings(markdown: str) -> str:
+    """The reference with each table's names in full below the table, by mkdocstrings."""
+
+    def below(table: re.Match[str]) -> str:
+        names = re.findall(r"^\| `(\w+)` \| `([\w.]+)`", table[0], flags=re.MULTILINE)
+        return "\n\n".join(
+            [table[0], *(f"::: {module}.{name}\n    options: {{heading_level: 4}}" for name, module in names)]
+        )
+
+    return re.sub(r"^\| name \| from \|.*\n(?:\|.*\n)+", below, markdown, flags=re.MULTILINE)

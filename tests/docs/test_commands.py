@@ -41,8 +41,8 @@ print(json.dumps([unknown(words) for words in json.load(sys.stdin)]))
 """
 """Prints for each command line on standard input what pytest, with all plugins, does not understand of it."""
 
-ELSEWHERE = ("--benchmark-only", "--benchmark-json", "--figures", "--user-model")
-"""Options of pytest-benchmark, of ``benchmarks/conftest.py`` and of an example."""
+ELSEWHERE = ("--benchmark-only", "--benchmark-json", "--figures", "--user-model", "--run-eval", "--lf")
+"""Options of pytest-benchmark, of ``benchmarks/conftest.py``, of an example, of pytest-evals, and of pytest's cache."""
 
 FRAGMENTS = {
     "compare",

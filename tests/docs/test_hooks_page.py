@@ -17,7 +17,7 @@ import pytest
 from agentgauge import hookspec
 from agentgauge.run.hooks import ANNOUNCING, OF_CASES, PREFIX
 from tests.docs.pages import blocks, rows, text
-from tests.plugin.project import pytest_here
+from tests.plugin.project import pytest_here, records, summary
 
 PAGE = text("docs/hooks.md")
 HOOKS = {name: hook for name, hook in vars(hookspec).items() if name.startswith(PREFIX) and name not in ANNOUNCING}
@@ -116,7 +116,31 @@ def solved(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> s
     return result.output
 
 
-STEPS = PAGE.partition("## A reporter, step by step")[2]
+STEPS = PAGE.partition("## Send results elsewhere")[2].partition("\n## ")[0]
+
+
+@pytest.mark.uses("allure")
+@pytest.mark.slow
+def test_the_other_examples_of_the_page_work(tmp_path: Path) -> None:
+    """Each with a bound that this run reaches."""
+    examples = "\n\n".join(blocks(PAGE.partition("## Send results elsewhere")[0], "python"))
+    for old, new in (("> 60", ">= 0"), ("% 10", "% 1"), ('["usd"] > 20', '["requests"] > 7')):
+        assert old in examples
+        examples = examples.replace(old, new)
+    (tmp_path / "conftest.py").write_text(examples)
+    cases = ("bench_gta", "bench_wild", "-k", "wild or (gta_atomic_e2e and OCR)", "--limit=8")
+    result = pytest_here("--pyargs", *cases, "--model=oracle", "--run-dir=run", cwd=tmp_path)
+    assert result.status == 1 and "the run cost more than 20 dollars" in result.output
+    assert "the slowest case: " in result.output and "Requests" in result.output
+    assert FAILED not in result.output
+    found = records(tmp_path / "run")
+    lines = (tmp_path / "slow.txt").read_text().splitlines()
+    assert len(lines) == sum(record["transcript"]["usage"]["requests"] for record in found)
+    assert {line.split()[0] for line in lines} == {"wild", "gta_atomic.e2e"}
+    asked = [event for record in found for event in record["transcript"]["events"] if event["name"] == "OCR"]
+    assert asked and all("OCR is out of order" in event["error"] for event in asked)
+    figure = summary(tmp_path / "run")["tasks"]["wild"]["metrics"]["Requests"]
+    assert figure["added"] and figure["low"] is not None
 
 
 class Webhook(BaseHTTPRequestHandler):

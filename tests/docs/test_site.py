@@ -76,5 +76,7 @@ def test_links_to_files_of_the_repository_become_links_to_pages(site: Path) -> N
     assert {'href="getting-started.html"', 'href="contributing.html"', 'src="pictures/page.png"'} <= set(
         re.findall(r"(?:href|src)=\"[^\"]*\"", index)
     )
-    assert 'href="../own-projects.html"' in (site / "examples" / "own_tests.html").read_text(encoding="utf-8")
+    assert 'href="../fixtures.html"' in (site / "examples" / "own_tests.html").read_text(encoding="utf-8")
+    reference = (site / "api.html").read_text(encoding="utf-8")
+    assert 'id="agentgauge.Case.converse"' in reference
     assert "auto|mini|DIR" in (site / "options.html").read_text(encoding="utf-8")

@@ -523,7 +523,7 @@ def test_scopes_are_those_that_the_docs_say(tmp_path):
     shown = forked_in(folder, "--model=baseline", "--setup-plan")
     for name in ("model", "tools", "model_endpoint", "tool_server"):
         assert f"SETUP    S {name}" in shown.output, shown.output
-    page = (Path(__file__).parents[3] / "docs" / "own-projects.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "fixtures.md").read_text()
     for name in ("model", "tools", "model_endpoint", "tool_server"):
         assert f"| `{name}` | session |" in page
 
