@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -99,14 +99,21 @@ _NUMBERS = ("value", "low", "high", "n", "broken", "value_clean", "low_clean", "
 # -- the run
 
 
-def read_run(folder: str | PathLike[str], tasks: Registry | None = None) -> FinishedRun:
+def read_run(folder: str | PathLike[str], tasks: Registry | Iterable[Task] = ()) -> FinishedRun:
     """Read a finished run: its figures and, in outline, its cases. Transcripts are read while ``calls`` is iterated.
-    ``tasks``: all that are known (default: those of all installed packages).
+    ``tasks``: those that no installed package announces, or a registry of all that are known.
 
     Raises UsageProblem if the folder holds no finished run, for a run of a task that is not known, and for a damaged
     record.
     """
-    return FinishedRun(load_run(Path(folder), tasks=tasks or Registry.installed()))
+    return FinishedRun(load_run(Path(folder), tasks=_known(tasks)))
+
+
+def _known(tasks: Registry | Iterable[Task]) -> Registry:
+    if isinstance(tasks, Registry):
+        return tasks
+    own = {task.name: task for task in tasks}
+    return Registry([*(task for task in Registry.installed() if task.name not in own), *own.values()])
 
 
 class FinishedRun:
@@ -274,10 +281,10 @@ class Comparison(RowList[FigureDifference]):
 def compare(
     first: FinishedRun | str | PathLike[str],
     *others: FinishedRun | str | PathLike[str],
-    tasks: Registry | None = None,
+    tasks: Registry | Iterable[Task] = (),
 ) -> Comparison:
-    """Compare runs with the first of them, as ``agentgauge compare`` does: runs, or their folders. ``tasks``: all that
-    are known (default: those of the first run that has been read, else those of all installed packages).
+    """Compare runs with the first of them, as ``agentgauge compare`` does: runs, or their folders. ``tasks``: as for
+    ``read_run`` (default: those of the first run that has been read).
 
     Raises UsageProblem for fewer than two runs, more than 26, a folder that is no finished run, and runs without a
     common task.
@@ -286,8 +293,8 @@ def compare(
 
     runs = (first, *others)
     folders = [run.path if isinstance(run, FinishedRun) else Path(run) for run in runs]
-    known = tasks or next((run.tasks for run in runs if isinstance(run, FinishedRun)), None) or Registry.installed()
-    return Comparison(compare_folders(folders, Path(), known))
+    read = next((run.tasks for run in runs if isinstance(run, FinishedRun)), None)
+    return Comparison(compare_folders(folders, Path(), read if read and not tasks else _known(tasks)))
 
 
 def _differences(found: Mapping[str, Any]) -> Iterator[FigureDifference]:

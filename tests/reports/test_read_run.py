@@ -213,6 +213,9 @@ def test_tasks_that_are_not_installed_are_handed_in(folder: Path) -> None:
     other = known(toy(shown={"benchmark": "Other"}))
     assert agentgauge.read_run(folder, other).metrics["toy.say.Acc"].benchmark == "Other"
     assert agentgauge.compare(agentgauge.read_run(folder, other), folder)[0].task == "toy.say"
+    alone = [toy(shown={"benchmark": "Other"})]
+    assert agentgauge.read_run(folder, tasks=alone).metrics["toy.say.Acc"].benchmark == "Other"
+    assert agentgauge.compare(folder, folder, tasks=alone)[0].task == "toy.say"
 
 
 def test_a_run_has_its_tasks_with_its_options(folder: Path) -> None:
