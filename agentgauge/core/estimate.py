@@ -102,7 +102,7 @@ def _expansion(freedom: int) -> float:
 
 # -- Metrics with their uncertainty, from the values of each sample.
 #
-# ``docs/statistics.md`` describes the choice of the interval.
+# ``docs/comparing.md`` describes the choice of the interval.
 
 
 Values = Mapping[str, float]

@@ -49,7 +49,7 @@ class AddedFigures:
         self.of[task][name] = {**figure, "broken": 0, "added": True}
 
     def _mean(self, task: str, values: Mapping[str, float]) -> Metric:
-        """Groups count as wholes: see docs/statistics.md."""
+        """Groups count as wholes: see docs/comparing.md."""
         n = len(values)
         if not n:
             return Metric(None, None, None, 0)

@@ -14,8 +14,8 @@ from tests.docs.pages import ROOT, blocks, of_all_plugins, text
 
 PAGE = text("docs/reports.md")
 COMMANDS = re.findall(r"^    agentgauge (.+)$", PAGE, re.MULTILINE)
-ELSEWHERE = ("score ", "merge ")
-"""Commands that need more than one finished run, and have tests of their own."""
+ELSEWHERE = ("score ", "merge ", "view")
+"""Commands that need more than a finished run or do not end, and have tests of their own."""
 
 
 @pytest.fixture(autouse=True)

@@ -102,7 +102,7 @@ def test_what_is_wrong_in_the_file_is_said_in_a_sentence(tmp_path, text, said):
 @pytest.mark.uses("budget")
 def test_the_example_can_be_read():
     matrix = read_matrix(ROOT / "examples" / "matrix.toml")
-    page = (ROOT / "docs" / "several-models.md").read_text()
+    page = (ROOT / "docs" / "comparing.md").read_text()
     settings = (ROOT / "examples" / "matrix.toml").read_text().partition("\nmodels")
     assert f"```toml\nmodels{settings[2]}```" in page
     assert len(matrix.runs().members) == len(matrix.models) * len(matrix.dialects) * len(matrix.temperatures)

@@ -317,7 +317,7 @@ def test_columns_are_the_earlier_release_s_and_then_ours() -> None:
 
 
 def test_the_documented_columns_are_those_of_the_file() -> None:
-    table = rows(text("docs/reports.md"), "column", "content")
+    table = rows(text("docs/benchmarks/wild.md"), "column", "content")
     assert [name.strip("` ") for line in table for name in line[0].split(",")] == list(COLUMNS)
 
 
