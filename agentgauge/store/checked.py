@@ -287,6 +287,14 @@ class Figure(_Open, total=False):
     why: str
 
 
+class PassFigure(_Open, total=False):
+    value: Required[Number | None]
+    low: Required[Number | None]
+    high: Required[Number | None]
+    n: Required[Count | None]
+    why: str
+
+
 class Combined(_Open, total=False):
     value: Required[Number | None]
     missing: Required[list[str]]
@@ -333,7 +341,7 @@ class Uncounted(_Open):
     why: str
 
 
-_Pass = TypedDict("_Pass", {"pass": dict[str, dict[str, Figure]]}, total=False)  # a word of Python
+_Pass = TypedDict("_Pass", {"pass": dict[str, dict[str, PassFigure]]}, total=False)  # a word of Python
 
 
 class TaskPart(_Open, _Pass, total=False):

@@ -108,6 +108,7 @@ def test_the_page_has_the_choice_and_no_script_but_ours(three, tmp_path):
         ([0.001, 0.5, None], True, [0.001, 0.01, 0.1, 1]),  # more than thirty times: logarithmic
         ([5.0, 5.0], False, [5, 6]),
         ([0.0, 0.0], True, [0, 0.2]),
+        ([-0.2, -0.1], True, [-0.2, -0.15, -0.1, -0.05, 0]),  # no time is negative, but a stranger's record may say so
     ],
 )
 def test_a_scale_has_round_ticks_around_all_values(values, from_zero, ticks):

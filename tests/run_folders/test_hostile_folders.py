@@ -394,6 +394,7 @@ def test_no_change_of_a_run_folder_ends_a_reader_with_a_traceback(whole, tmp_pat
     for seed in (*range(40), 1_750):  # the last one names a task in planned.json that no other file knows
         _read_changed(seed, whole, tmp_path, capsys, every=False)
     _read_changed(1_885, whole, tmp_path, capsys, every=True)  # a step of a prediction becomes a text
+    _read_changed(1_968, whole, tmp_path, capsys, every=True)  # an end of pass@k's interval has another name
 
 
 @pytest.mark.long

@@ -116,9 +116,10 @@ _SHORT = {"usd": "$ a case", "tokens": "tokens a case", "p50": "p50", "p90": "p9
 
 
 def _figure(figure: Mapping[str, Any] | None) -> str:
-    if figure is None or figure["value"] is None:
+    if figure is None or figure.get("value") is None:
         return "–"
-    ends = "" if figure["low"] is None else f" ({figure['low']:.1f} to {figure['high']:.1f})"
+    low, high = figure.get("low"), figure.get("high")
+    ends = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
     return f"{figure['value']:.2f}{ends}"
 
 

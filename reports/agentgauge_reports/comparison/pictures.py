@@ -130,7 +130,8 @@ class Scale:
             ends = math.floor(math.log10(low)), math.ceil(math.log10(high))
             ticks = [10.0**power for power in range(ends[0], ends[1] + 1)]
             return cls(ticks[0], ticks[-1], first, last, ticks, True)
-        low = 0.0 if from_zero else low
+        if from_zero:
+            low, high = min(low, 0.0), max(high, 0.0)
         step = _step((high - low) or abs(high) or 1.0)
         begin, end = math.floor(low / step), max(math.ceil(high / step), math.floor(low / step) + 1)
         ticks = [round(number * step, 12) for number in range(begin, end + 1)]

@@ -178,13 +178,15 @@ def between(one: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 
 def by_reach(figures: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The figures that are shown, and those whose samples can show no difference: too few are common, or differ. Counts
-    are shown; they are not tested."""
+    """The figures that are shown, and those whose samples can show no difference: too few are common, or differ. Where
+    that is so of all, all are shown. Counts are not tested, and shown."""
     few = {
         name: figure
         for name, figure in figures.items()
         if not figure["count"] and not figure["significant"] and figure["detectable"] is None
     }
+    if all(figure["count"] or name in few for name, figure in figures.items()):
+        return dict(figures), {}
     return {name: figure for name, figure in figures.items() if name not in few}, few
 
 
