@@ -28,16 +28,13 @@ _PROJECT_FILE = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def own_version() -> str:
-    """A checkout that is not installed has the version that setuptools-scm falls back to where it finds no tag.
-
-    Raises PackageNotFoundError outside of both.
-    """
+    """Raises PackageNotFoundError outside of an installation and of a checkout."""
     try:
         return version(NAME)
     except PackageNotFoundError:
         if not (project := _checkout()):
             raise
-        return str(project["tool"]["setuptools_scm"]["fallback_version"])
+        return str(project["project"]["version"])
 
 
 def plugins() -> list[EntryPoint]:

@@ -20,7 +20,7 @@ TOOLS = ("find_loans", "renew", "hold", "clear_fine")
 
 
 def call(*words: str, cwd: Path, **more: str) -> str:
-    ours = ("PYTHON", "PYTEST_", "AGENTGAUGE_", "GIT_", "SETUPTOOLS_SCM_")
+    ours = ("PYTHON", "PYTEST_", "AGENTGAUGE_", "GIT_")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment = {**clean, "XDG_CACHE_HOME": str(cwd / ".cache"), **more}
     done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False)

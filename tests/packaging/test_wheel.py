@@ -10,22 +10,19 @@ import tarfile
 import tomllib
 import zipfile
 from collections import Counter
-from email.parser import BytesParser
 from pathlib import Path
 
 import pytest
-from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "agentgauge_reports", "tool_impls")
 FOLDERS = (*PACKAGES[:4], "reports", "tool_impls")
 LEFT_OUT = ("benchmarks", "bundled_data", "examples", "tests")
-FALLBACK = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools_scm"]["fallback_version"]
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 
 def clean_environment() -> dict[str, str]:
-    prefixes = ("GIT_", "SETUPTOOLS_SCM_", "VCS_VERSIONING_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
 def call(*words: str, cwd: Path) -> None:
@@ -105,27 +102,12 @@ def test_every_entry_point_names_a_file_of_the_wheel(wheel):
     assert [name for name in modules if not {f"{name}.py", f"{name}/__init__.py"} & files] == []
 
 
-def test_without_git_the_version_is_the_fallback_in_sdist_and_wheel(sdist, wheel):
-    assert sdist.name == f"agentgauge-{FALLBACK}.tar.gz"
-    assert Path(str(wheel.filename)).name == f"agentgauge-{FALLBACK}-py3-none-any.whl"
+def test_sdist_and_wheel_have_the_version_of_the_project(sdist, wheel):
+    assert sdist.name == f"agentgauge-{VERSION}.tar.gz"
+    assert Path(str(wheel.filename)).name == f"agentgauge-{VERSION}-py3-none-any.whl"
 
 
-@pytest.mark.parametrize(
-    ("tag", "commits", "version"), [("v1.2.3", 0, "1.2.3"), ("v1.2.3", 2, "1.2.4.dev2"), (None, 2, "0.1.0.dev3")]
-)
-def test_the_version_counts_the_commits_since_the_last_tag(tmp_path, tag, commits, version):
-    tree = tmp_path / "clone"
-    (tree / "agentgauge").mkdir(parents=True)
-    (tree / "agentgauge" / "__init__.py").touch()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tree / name)
-    git = ("git", "-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
-    call(*git, "init", "-q", cwd=tree)
-    call(*git, "add", ".", cwd=tree)
-    call(*git, "commit", "-qm", "first", cwd=tree)
-    if tag:
-        call(*git, "tag", tag, cwd=tree)
-    for number in range(commits):
-        call(*git, "commit", "-q", "--allow-empty", "-m", str(number), cwd=tree)
-    made = build("prepare_metadata_for_build_wheel", tree, tmp_path / "made")
-    assert Version(BytesParser().parsebytes((made / "METADATA").read_bytes())["Version"]) == Version(version)
+@pytest.mark.skipif(".dev" in VERSION, reason="between two releases")
+def test_the_citation_and_the_changelog_have_it_too():
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## [{VERSION}], " in (ROOT / "CHANGELOG.md").read_text()
