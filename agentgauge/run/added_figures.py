@@ -66,5 +66,7 @@ class AddedFigures:
 
 
 def _check(value: object, what: str) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+    if isinstance(value, bool):
+        raise UsageProblem(f"the figure {what} is {value}; give a number: for a share in per cent, 100 or 0")
+    if not isinstance(value, Real) or not math.isfinite(value):
         raise UsageProblem(f"the figure {what} is {value!r}; give a finite number")

@@ -218,6 +218,12 @@ def test_samples_of_a_group_count_as_one() -> None:
         ("wlid", "Calls", 1, "the run has no task 'wlid'"),
         ("wild", "Calls", "3", "the figure Calls of wild is '3'; give a finite number"),
         ("wild", "Calls", {"a": float("nan")}, "the figure Calls of wild, sample a is nan; give a finite number"),
+        (
+            "wild",
+            "Calls",
+            {"a": True},
+            "the figure Calls of wild, sample a is True; give a number: for a share in per cent, 100 or 0",
+        ),
     ],
 )
 def test_what_is_no_figure_is_refused(task, name, value, said) -> None:
