@@ -43,8 +43,12 @@ class Outcome:
         from agentgauge.store import Line
 
         if isinstance(self._result, Line):
-            return self._result.explanation() or "no score"
-        return self._result.score.explanation if self._result.score else "no score"
+            found = self._result.explanation()
+        else:
+            found = self._result.score.explanation if self._result.score else None
+        if found is None:
+            return "no score"
+        return found or ("" if self.passed else "wrong; the task gave no explanation")
 
     @property
     def record(self) -> Record:
