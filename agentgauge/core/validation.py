@@ -113,8 +113,8 @@ def _check_attributes(task: Task) -> None:
             raise _Wrong(f"has {name} {value!r}; it must be a string")
         if name in _TEXTS and not _are_texts(value):
             raise _Wrong(f"has {name} {value!r}; it must be a tuple of strings")
-    if task.shown.severity not in SEVERITIES:
-        raise _Wrong(f"has presentation.severity {task.shown.severity!r}; it must be one of {', '.join(SEVERITIES)}")
+    if (shown := task.presentation) and shown.severity not in SEVERITIES:
+        raise _Wrong(f"has presentation.severity {shown.severity!r}; it must be one of {', '.join(SEVERITIES)}")
     if not task.name.replace(".", "_").isidentifier():
         raise _Wrong("has a name that cannot be a pytest marker; use letters, digits, underscores and dots")
     if not isinstance(task.data.bundled, Path):
