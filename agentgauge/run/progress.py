@@ -78,7 +78,9 @@ class RunLine:
         ]
         figures = self._figures.texts(counted) if self._figures and not ended else []
         pairs = [figures[place : place + 2] for place in range(0, len(figures), 2)]  # what fits 80 columns
-        rows = [cases, requests, *([f"so far: {first}", *more] for first, *more in pairs)]
+        if pairs:
+            pairs[0][0] = f"so far: {pairs[0][0]}"
+        rows = [cases, requests, *pairs]
         return [SEPARATOR.join(filter(None, parts)) for parts in rows if any(parts)]
 
     def _longest(self) -> str:

@@ -148,7 +148,7 @@ def test_two_figures_so_far_have_a_row(tmp_path):
 
     assert RunLine(tmp_path, Known(), Figures()).rows()[2:] == [
         "so far: A 1.0 (n 1) · B 2.0 (n 2)",
-        "so far: C at the end",
+        "C at the end",
     ]
 
 
