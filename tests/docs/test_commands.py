@@ -15,7 +15,10 @@ from agentgauge.cli.main import main
 from tests.docs.pages import PAGES, ROOT, commands, of_all_plugins
 from tests.plugin.project import PYTEST
 
-SHOWN = [*PAGES, *sorted((ROOT / "examples").glob("*/README.md"))]
+SHOWN = [
+    *(page for page in PAGES if page.name != "CHANGELOG.md"),  # which names commands of earlier versions
+    *sorted((ROOT / "examples").glob("*/README.md")),
+]
 
 PARSER = """
 import json, sys
@@ -54,10 +57,8 @@ FRAGMENTS = {
     "report",
     "report --format",
     "report --table",
-    "report RUN --table",
     "score",
     "score --similarity",
-    "score wild",
 }
 """Commands that a sentence names without what they need."""
 

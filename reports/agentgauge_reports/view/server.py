@@ -91,6 +91,9 @@ _STATIC = {
 }
 _CHUNK = re.compile(rb'agentgaugeChunk\(\d+, "[A-Za-z0-9+/=]*"\);\n')
 
+_FORWARD = (
+    '<!doctype html><link rel="icon" href="data:,"><meta http-equiv="refresh" content="0;url=/"><a href="/">Runs</a>'
+)
 _NO_FRAME = "; frame-ancestors 'none'"
 _BESIDE = "; frame-ancestors 'self'"
 """A comparison shows the pages of its runs side by side. Files of a run have an origin of their own, so they cannot."""
@@ -159,7 +162,7 @@ class Viewer:
         except (web.HTTPException, OSError, ValueError):
             return _text(404, "There is no such page; the list of runs is at /.")
         # a page, not a redirect: from a link elsewhere a browser would not send the strict cookie along with that
-        answer = _page('<!doctype html><meta http-equiv="refresh" content="0;url=/"><a href="/">Runs</a>', _OURS)
+        answer = _page(_FORWARD, _OURS)
         name, value = _cookie(request), self.access.cookie
         answer.set_cookie(name, value, httponly=True, samesite="Strict", path="/")
         return answer

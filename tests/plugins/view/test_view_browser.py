@@ -94,8 +94,8 @@ def test_the_list_is_searched_and_sorted_and_a_case_is_read_in_two_runs_at_once(
         write_run(tmp_path / "runs" / name, cases, model=name)
     with served(tmp_path / "runs", tmp_path) as viewer:
         page = browser.new_context().new_page()
-        said = []
-        page.on("console", lambda message: said.append(message.text))
+        said: list[str] = []
+        page.on("console", lambda message: said.append(f"{message.text} {message.location['url']}"))
         page.goto(viewer.url)
         names = page.locator(".runs tbody .name")
         names.first.wait_for()
