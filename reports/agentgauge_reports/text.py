@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import floor, log10
 from textwrap import wrap
@@ -13,6 +15,11 @@ from agentgauge.store.jsonl import CaseId
 
 WIDTH = 80
 """The width of a terminal that does not report one."""
+
+
+def policy_hash(text: str) -> str:
+    """A script or style as a Content-Security-Policy names it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def fill(indent: str, text: str, width: int = WIDTH, *, hanging: str = "") -> list[str]:

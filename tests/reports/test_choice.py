@@ -20,10 +20,11 @@ from tests.reports.runs import TASKS, record, write_run
 @pytest.mark.parametrize(
     ("values", "share", "expected"),
     [
-        ([3.0], 0.5, (3.0, None, None)),
-        (range(1, 101), 0.5, (50, 40, 61)),  # ranks 50 ± 9.8
-        (range(1, 101), 0.9, (90, 84, 97)),  # ranks 90 ± 5.88
-        (range(1, 11), 0.9, (9, None, None)),  # rank 9 ± 1.86, of ten
+        ([3.0], 50, (3.0, None, None)),
+        (range(1, 101), 50, (50, 40, 61)),  # ranks 50 ± 9.8
+        (range(1, 101), 90, (90, 84, 97)),  # ranks 90 ± 5.88
+        (range(1, 111), 90, (99, 92, 107)),  # 0.9 * 110 is more than 99 in floating point
+        (range(1, 11), 90, (9, None, None)),  # rank 9 ± 1.86, of ten
     ],
 )
 def test_a_percentile_has_the_interval_of_its_ranks(values, share, expected):
@@ -72,6 +73,12 @@ def test_a_comparison_says_which_run_is_highest_cheapest_quickest_and_behind(thr
     )
     assert choice["fronts"]["usd"] == choice["fronts"]["p50"] == ["B", "A"]
     assert choice["alike"]
+
+
+def test_tokens_are_named_where_one_price_alone_is_known(tmp_path):
+    runs = [run_of(tmp_path / name, name, 5, usd, 1.0) for name, usd in (("a", 0.01), ("b", 0.0))]
+    (choice,) = compare(runs, tmp_path, TASKS)["choices"]
+    assert "takes the fewest tokens, 110 tokens a case" in choice["sentence"] and "$" not in choice["sentence"]
 
 
 def test_runs_of_other_cases_are_not_ranked_in_silence(tmp_path):

@@ -80,8 +80,8 @@ def _measured(run: Run, tasks: Sequence[Task]) -> dict[str, Any]:
         "pass": _passes(run.summary["tasks"][leading(tasks).name]),
         "usd": _mean(cases, lambda case: case.usage.usd + case.usage.saved_usd),
         "tokens": _mean(cases, lambda case: float(case.usage.prompt_tokens + case.usage.completion_tokens)),
-        "p50": percentile(timed, 0.5),
-        "p90": percentile(timed, 0.9),
+        "p50": percentile(timed, 50),
+        "p90": percentile(timed, 90),
     }
 
 
@@ -108,17 +108,17 @@ def _mean(cases: Sequence[CaseOutline], measure: Callable[[CaseOutline], float])
     return {"value": mean, "low": max(0.0, mean - reach), "high": mean + reach}
 
 
-def percentile(values: Sequence[float], share: float) -> Spread | None:
-    """The smallest value that ``share`` (0 to 1) of the values do not exceed, with the interval of its ranks (the
+def percentile(values: Sequence[float], share: int) -> Spread | None:
+    """The smallest value that ``share`` per cent of the values do not exceed, with the interval of its ranks (the
     normal approximation of the binomial distribution). An end beyond the values is None."""
     if not values:
         return None
     ordered, n = sorted(values), len(values)
-    reach = 1.96 * math.sqrt(n * share * (1 - share))
-    low, high = math.floor(n * share - reach), math.ceil(n * share + reach) + 1
+    reach = 1.96 * math.sqrt(n * share * (100 - share)) / 100
+    low, high = math.floor(n * share / 100 - reach), math.ceil(n * share / 100 + reach) + 1
     bounded = low >= 1 and high <= n
     return {
-        "value": ordered[math.ceil(n * share) - 1],
+        "value": ordered[-(-n * share // 100) - 1],
         "low": ordered[low - 1] if bounded else None,
         "high": ordered[high - 1] if bounded else None,
     }
@@ -146,9 +146,10 @@ def _sentences(title: str, rows: Sequence[Mapping[str, Any]], alike: bool) -> It
     verb = "is" if len(highest) == 1 else "are"
     yield f"{title}: {_listed(highest)} {verb} highest with {_with_interval(best)}."
     ahead: dict[str, list[str]] = {}  # letter → in what it is best
+    has_usd = sum(row["usd"] is not None for row in rows) > 1  # then tokens say nothing more
     for measure, says in (("usd", "costs least"), ("tokens", "takes the fewest tokens"), ("p50", "is quickest")):
         known = [row for row in rows if row[measure] is not None]
-        if len(known) < 2 or (measure == "tokens" and any(row["usd"] for row in rows)):
+        if len(known) < 2 or (measure == "tokens" and has_usd):
             continue
         least = min(known, key=lambda row: (row[measure]["value"], row["run"]))
         other = next((row for row in known if row["run"] in highest and row is not least), None)

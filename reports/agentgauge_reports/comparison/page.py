@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -22,6 +20,7 @@ from agentgauge_reports.comparison.shown import (
     letters,
     model_of,
 )
+from agentgauge_reports.text import policy_hash
 
 _HERE = Path(__file__).parent
 
@@ -33,8 +32,8 @@ def policy() -> str:
     """The page's Content-Security-Policy: our script and style, known by their hashes; frames of pages beside it, which
     show transcripts."""
     return (
-        f"default-src 'none'; script-src '{_hash(_script())}'; style-src '{_hash(_style())}'; img-src data:;"
-        " frame-src 'self' file:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{policy_hash(_script())}'; style-src '{policy_hash(_style())}';"
+        " img-src data:; frame-src 'self' file:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -235,7 +234,3 @@ def _style() -> str:
 
 def _script() -> str:
     return (_HERE / "page.js").read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

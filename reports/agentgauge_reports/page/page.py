@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -27,6 +26,7 @@ from agentgauge_reports.page.opening import opening
 from agentgauge_reports.page.transcript import PageFiles, Took, clock, transcript
 from agentgauge_reports.tables import breakdowns_of
 from agentgauge_reports.terminal import meaning, of_benchmarks
+from agentgauge_reports.text import policy_hash
 
 _HERE = Path(__file__).parent
 _PARTS = ("elements", "overview", "filter", "cases", "case")
@@ -116,8 +116,8 @@ def policy() -> str:
     """The page's Content-Security-Policy: our script, known by its hash, may load the files of transcripts
     (``strict-dynamic``); nothing else runs."""
     return (
-        f"default-src 'none'; script-src '{_hash(_script())}' 'strict-dynamic'; style-src '{_hash(_style())}'; "
-        "img-src 'self' file: data:; media-src 'self' file: data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{policy_hash(_script())}' 'strict-dynamic';"
+        f" style-src '{policy_hash(_style())}'; img-src 'self' file: data:; media-src 'self' file: data:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -137,10 +137,6 @@ def _json(value: Any) -> str:
         return "{" + ",".join(f"{_json(name)}:{_json(part)}" for name, part in value.items()) + "}"
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 # -- the transcripts of a page, many cases in each file
