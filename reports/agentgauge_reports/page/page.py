@@ -117,7 +117,8 @@ def policy() -> str:
     (``strict-dynamic``); nothing else runs."""
     return (
         f"default-src 'none'; script-src '{policy_hash(_script())}' 'strict-dynamic';"
-        f" style-src '{policy_hash(_style())}'; img-src 'self' file: data:; media-src 'self' file: data:; base-uri 'none'; form-action 'none'"
+        f" style-src '{policy_hash(_style())}'; img-src 'self' file: data:;"
+        " media-src 'self' file: data:; base-uri 'none'; form-action 'none'"
     )
 
 
