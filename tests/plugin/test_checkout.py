@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -90,9 +91,16 @@ def test_options_of_tasks_are_known(bare, env):
     assert "--judge-model" in bare.pytest("--help", env=env).output
 
 
-def test_the_version_is_the_one_of_a_build_without_git(bare):
-    assert bare.pytest(*ORACLE).status == 0
-    assert json.loads((the_run(bare) / "run.json").read_text())["agentgauge"] == "0.1.0.dev0"
+def test_a_run_names_the_version_of_the_checkout_that_is_not_installed(bare):
+    """Releases change the version: here it is one that no environment has."""
+    project = bare.path / "pyproject.toml"
+    text = project.read_text()
+    project.write_text(re.sub(r'(?m)^version = "[^"]+"', 'version = "7.8.9"', text, count=1))
+    try:
+        assert bare.pytest(*ORACLE).status == 0
+    finally:
+        project.write_text(text)
+    assert json.loads((the_run(bare) / "run.json").read_text())["agentgauge"] == "7.8.9"
 
 
 def test_commands_and_data_sets_are_found(bare):
