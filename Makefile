@@ -2,6 +2,7 @@
 # make check       lint, types and the tests that take milliseconds: the loop of daily work
 # make test        the project's own tests, but for those of make test-heavy
 # make test-heavy  the tests that need torch, Ray, a browser or other environments, and most of those that start whole runs
+# make matrix      the wheel, and on one Python the sdist, in an empty environment of each Python from 3.11 that is here, with the README's commands
 # make coverage    which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
 # make lint        ruff, mypy, the layers of the packages, dead code
 # make docs        draws the picture of docs/architecture.md and writes the tables of docs/options.md from the code, and builds the site of all pages in build/site
@@ -26,18 +27,18 @@ APART := $(foreach name,beside trackers agents-openai agents-smolagents,$(VENV)/
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test test-heavy faults coverage lint docs screenshots perf gpu gpu-wheels release-notes
+.PHONY: bench check test test-heavy faults matrix coverage lint docs screenshots perf gpu gpu-wheels release-notes
 .DEFAULT_GOAL := test
 
 # $(call install,ENVIRONMENT,PACKAGES): by uv where it can be had, else by pip. uv does not read pip's settings, so it is
 # given them; pip takes the newest of all indexes. Compiled at once, since processes in a sandbox cannot keep bytecode.
 pip_setting = $(shell $(PYTHON) -m pip config get $(1) 2>/dev/null)
+UV_SETTINGS = UV_INDEX_URL="$(call pip_setting,global.index-url)" UV_EXTRA_INDEX_URL="$(call pip_setting,global.extra-index-url)" \
+	UV_FIND_LINKS="$(call pip_setting,:env:.find-links)" UV_INDEX_STRATEGY=unsafe-best-match
 define install
 	@echo "installing $(2) into $(1)"; test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
 	@$(1)/bin/python -m pip install -qq uv || echo "pip installs, since uv cannot be had"
-	@UV_INDEX_URL="$(call pip_setting,global.index-url)" UV_EXTRA_INDEX_URL="$(call pip_setting,global.extra-index-url)" \
-	UV_FIND_LINKS="$(call pip_setting,:env:.find-links)" UV_INDEX_STRATEGY=unsafe-best-match \
-	$(1)/bin/uv pip install -q --compile-bytecode --python $(1)/bin/python $(2) || $(1)/bin/python -m pip install -q $(2)
+	@$(UV_SETTINGS) $(1)/bin/uv pip install -q --compile-bytecode --python $(1)/bin/python $(2) || $(1)/bin/python -m pip install -q $(2)
 endef
 
 $(VENV)/.installed-%: pyproject.toml
@@ -65,6 +66,9 @@ FAULTS := faults launch/test_remote_cases.py several/test_several.py plugins/age
 faults: $(DEV)
 	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(FAULTS)) -n 2 -q -m "not long" \
 	&& $(BIN)/pytest tests/launch/test_launch_kills.py -q; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status
+
+matrix: $(CHECK)
+	@$(UV_SETTINGS) .ci/matrix
 
 # For the tests of dashboards and of accessibility, where npm is there; without it they are skipped.
 $(NPM):
