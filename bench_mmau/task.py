@@ -17,6 +17,7 @@ from agentgauge.core.presentation import CombinedScores, Presentation
 from agentgauge.core.published import Published
 from agentgauge.core.task import DataSource, Pictures, PredictionFiles, Prompts, Task
 from agentgauge.core.task_options import SAME, Chosen, TaskOption
+from agentgauge.core.text import counted
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_mmau import data, oracle, prompts, run, score
 from bench_mmau.data import RecordKind
@@ -225,7 +226,7 @@ def _doubts(task: str, part: Mapping[str, Any]) -> Sequence[str]:
         lacking = "are neither correct nor wrong, and say nothing about the agent"
         found.append(f"{task}: {invalid:g} of {judged:g} replies of the judge {lacking}")
     if silent := part["causes"].get("judge silent", 0):
-        found.append(f"{task}: {silent} of {part['planned']} cases have no verdict: the judge sent no text")
+        found.append(f"{task}: {silent} of {counted(part['planned'], 'case')} have no verdict: the judge sent no text")
     return found
 
 

@@ -13,6 +13,7 @@ from agentgauge.cli.score import add_task_options, configured
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.registry import Registry
+from agentgauge.core.text import counted
 from agentgauge.data.fetch.dataset import (
     FIRST_USE,
     PUBLISHED,
@@ -151,7 +152,7 @@ def _fetched(root: Path, note: FetchNote) -> list[str]:
     if not note.verified:
         return [*lines, f"verified  only in part; run: agentgauge fetch {note.data_set}"]
     many = len(note.problems)
-    state = f"{many} {'problem' if many == 1 else 'problems'}" if many else "no problem"
+    state = f"{counted(many, 'problem')}" if many else "no problem"
     details = (*note.found, *(f"problem: {text}" for text in note.problems[:3]))
     return [
         *lines,

@@ -12,7 +12,7 @@ from agentgauge.core.files import advice
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.text import clean_json, show
+from agentgauge.core.text import clean_json, counted, show
 
 # -- ``agentgauge cite``: BibTeX of AgentGauge and of the benchmarks.
 
@@ -128,8 +128,8 @@ def merge_shards(argv: Sequence[str], tasks: Registry) -> int:
     options = parser.parse_args(argv)
     summary = merge(options.folders, options.out, options.data, tasks=tasks)
     count = {word: sum(task[word] for task in summary["tasks"].values()) for word in ("planned", "missing", "broken")}
-    runs = "1 run" if len(options.folders) == 1 else f"{len(options.folders)} runs"
-    print(f"{options.out}: {count['planned']} {'case' if count['planned'] == 1 else 'cases'} of {runs}")
+    runs = counted(len(options.folders), "run")
+    print(f"{options.out}: {counted(count['planned'], 'case')} of {runs}")
     if lacking := ", ".join(f"{count[word]} {word}" for word in ("missing", "broken") if count[word]):
         print(f"{lacking}: run them with pytest --resume={options.out}")
     return 0

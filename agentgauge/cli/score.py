@@ -11,7 +11,7 @@ from agentgauge import sandbox
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.registry import Registry
-from agentgauge.core.text import cut, odd_kind, show
+from agentgauge.core.text import counted, cut, odd_kind, show
 
 # -- The benchmarks' own options, for commands that name a task.
 
@@ -55,7 +55,7 @@ def main(argv: Sequence[str], tasks: Registry) -> int:
         show(json.dumps({"task": task.name, **result}, ensure_ascii=False), is_json=True)
         return 0
     compared = f", texts compared by {similarity}" if task.similarity else ""
-    show(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring{compared}")
+    show(f"{task.name}: {counted(len(result['samples']), 'sample')}, {options.scoring} scoring{compared}")
     width = max(map(len, result["metrics"]))
     for name, value in result["metrics"].items():
         show(f"  {name:{width}}  {'not available' if value is None else f'{value:.4f}'}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agentgauge.core.config import CONFIG_NAME
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text import counted
 from agentgauge.data.fetch.dataset import FIRST_USE, PUBLISHED, DataSet, FetchNote, known_data_sets, read_note, size
 from agentgauge.data.weights import FOLDER, Weights, damages
 from tool_impls import published_weights
@@ -80,7 +81,7 @@ def _fetched(root: Path, note: FetchNote) -> str:
     recorded = sum(one.checksum == FIRST_USE for one in files.values())
     sums = f"checksums {PUBLISHED}" + (f", but {recorded} {FIRST_USE}" if recorded else "")
     read = f"verified {note.verified}" if note.verified else "not verified"
-    return f"{root}, {count} {'file' if count == 1 else 'files'}, {whole}, version {note.revision[:12]}, {sums}, {read}"
+    return f"{root}, {counted(count, 'file')}, {whole}, version {note.revision[:12]}, {sums}, {read}"
 
 
 def _named(config: Path) -> Sequence[str]:

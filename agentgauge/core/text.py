@@ -191,6 +191,11 @@ _ARGUMENT = 120  # characters of an argument's value in a call, so that the othe
 _CALL = 400
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 case``, ``1,024 cases``. ``plural`` where it is not the noun with an s."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def compared(sentence: str, expected: str, got: str) -> str:
     """What is wrong, and below it what was expected and what came instead."""
     return f"{sentence}\n  expected: {expected}\n  got:      {got}"

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text import counted
 from agentgauge.data.fetch.dataset import DataSet, FetchedFile, Verified, read_note, size
 from agentgauge.data.fetch.sources import Hub, Source
 
@@ -67,7 +68,7 @@ def verify(needed: tuple[str, ...], root: Path) -> Verified:
         return Verified(0, ("nothing is known of its checksums",))
     damages = [_damage(root / name, one, contents=True) for name, one in note.files.items()]
     whole = sum(one.size for one in note.files.values())
-    return Verified(0, (f"{len(note.files)} files, {size(whole)}",), tuple(text for text in damages if text))
+    return Verified(0, (f"{counted(len(note.files), 'file')}, {size(whole)}",), tuple(text for text in damages if text))
 
 
 def damages(root: Path, files: Mapping[str, FetchedFile]) -> list[str]:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentgauge.core.text import clean, clipped
+from agentgauge.core.text import clean, clipped, counted
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.waiting_requests import OLD, Waiting, waiting_requests
 from agentgauge.run.crashes import longest_running
@@ -126,7 +126,7 @@ def retries(waiting: Waiting) -> str:
     """``5 retries, 2 requests wait to be sent again``; nothing without any."""
     words, done = [], waiting.retries - waiting.resting
     if done > 0:
-        words.append(f"{done} {'retry' if done == 1 else 'retries'}")
+        words.append(f"{counted(done, 'retry', 'retries')}")
     if waiting.resting:
         words.append(
             f"{waiting.resting} {'request waits' if waiting.resting == 1 else 'requests wait'} to be sent again"

@@ -23,7 +23,7 @@ from agentgauge.core.options import OPTIONS
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_options import SAME
-from agentgauge.core.text import digest
+from agentgauge.core.text import counted, digest
 from agentgauge.core.tools import by_device, by_state, devices_of, not_ready, without_devices
 from agentgauge.data.find import difference_notes, refuse_other_data, used_data
 from agentgauge.model.unread_variables import unread_variables
@@ -244,8 +244,8 @@ def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
         used = f"{kind} in {settings.roots[name]}{_compared_by(task, settings.similarity[name])}"
         alike.setdefault((task.shown.benchmark, used), []).append(name)
     for (benchmark, used), names in alike.items():
-        title = ", ".join(names) if len(names) < MANY else f"{benchmark}, {len(names)} tasks"
-        yield f"{title}: {sum(cases[name] for name in names)} cases, {used}"
+        title = ", ".join(names) if len(names) < MANY else f"{benchmark}, {counted(len(names), 'task')}"
+        yield f"{title}: {counted(sum(cases[name] for name in names), 'case')}, {used}"
         for name in names:
             if left_out := settings.tasks[name].data.left_out(settings.roots[name]):
                 more = f", and {len(left_out) - 1} more (see run.json)" if left_out[1:] else ""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from agentgauge.core import files
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import append_whole, is_disk_full
+from agentgauge.core.text import counted
 from agentgauge.core.types import Record, Usage
 from agentgauge.store.jsonl import CaseId, CaseOutline, Line, encoded_line, outlined
 
@@ -200,7 +201,7 @@ def left_out_notes(run: Path, left_out: list[LeftOut], kept_in: str = "") -> Ite
             what = f"{file} is damaged in line {first.number}{more} ({first.why}){kept}"
             yield f"{what}; run the missing cases with --resume={run}"
         if foreign:
-            records = "1 record" if len(foreign) == 1 else f"{len(foreign)} records"
+            records = counted(len(foreign), "record")
             why = "of other settings (model, data, options), which are not this run's"
             yield f"{file} has {records} {why}{kept}; run the missing cases with --resume={run}"
 

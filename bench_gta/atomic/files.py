@@ -14,7 +14,7 @@ from typing import Any
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.placeholders import with_placeholders
-from agentgauge.core.text import read_text
+from agentgauge.core.text import counted, read_text
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample, Score, Scoring
 from bench_gta.atomic.data import DATASET, TOOLMETA, in_data_set, index, references
 from bench_gta.atomic.fixes import fixes_of
@@ -95,7 +95,7 @@ def _score_entries(
     entries = list(read_predictions(predictions))
     if not entries:
         raise DataProblem(f"{predictions} holds no predictions; give a file with at least one")
-    counts = f"{predictions} holds {len(entries)} predictions and {samples} {len(known)} samples"
+    counts = f"{predictions} holds {counted(len(entries), 'prediction')} and {samples} {len(known)} samples"
     if strict and len(entries) != len(known):
         raise DataProblem(f"{counts}; strict scoring needs both complete and of the same data set")
     scored = []
@@ -199,7 +199,9 @@ def write_predictions(results: Results, folder: Path, model: str) -> list[str]:
     if len(part) < count:
         data = folder / SAMPLES
         _write_samples(data, root, part)
-        notes.append(f"{folder} holds {len(part)} of {count} samples; the data set that they belong to is {data}")
+        notes.append(
+            f"{folder} holds {len(part)} of {counted(count, 'sample')}; the data set that they belong to is {data}"
+        )
     return notes
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.processes import CommandParser
+from agentgauge.core.text import counted
 from agentgauge.sandbox import scratch_folder
 from bench_gta.pack.create import (
     TaskContent,
@@ -47,7 +48,8 @@ def create_pack(options: argparse.Namespace) -> int:
     _note_turns(tasks.tasks[task.task_id] for task in pack.tasks)
     if not lies_beside(out, pack.base):
         print(f"note: its files lie outside the pack's folder; check and score it with --base-dir {results}")
-    print(f"{out}: {len(pack.tasks)} tasks, {sum(len(task.attached_files) for task in pack.tasks)} files")
+    files = sum(len(task.attached_files) for task in pack.tasks)
+    print(f"{out}: {counted(len(pack.tasks), 'task')}, {counted(files, 'file')}")
     return 0
 
 

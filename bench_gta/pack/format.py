@@ -20,7 +20,7 @@ from agentgauge.core import checking
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.index import Entry
-from agentgauge.core.text import parse_json
+from agentgauge.core.text import counted, parse_json
 from agentgauge.core.types import Json
 from bench_gta.pack.task_folder import escaped, problem_of
 from bench_gta.workflow import tree
@@ -362,5 +362,5 @@ def print_problems(pack: Pack, tasks: TaskSet | None) -> int:
     for note in notes_of_pack(pack):
         print(f"note: {note}")
     found = "1 problem" if len(problems) == 1 else f"{len(problems) or 'no'} problems"
-    print(f"{pack.path}: {len(pack.tasks)} tasks, {found}")
+    print(f"{pack.path}: {counted(len(pack.tasks), 'task')}, {found}")
     return 1 if problems else 0

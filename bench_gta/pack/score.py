@@ -17,6 +17,7 @@ from pathlib import Path
 
 from agentgauge.core.config import Config, ModelTable, load_config
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.text import counted
 from agentgauge.core.types import RUN_TOKEN, Json, Usage
 from agentgauge.model.budget import Budget, parse_budget
 from agentgauge.model.presets import resolve
@@ -245,7 +246,7 @@ def score(options: argparse.Namespace) -> int:
         print(f"{unreadable} of {scored.summary['votes']} replies of the judge {lacking}")
     if stored := scored.summary["stored_votes"]:
         print(f"{stored} of {scored.summary['votes']} verdicts were stored ones (--judge-cache)")
-    judged = f"{counts['n_done']} of {counts['n_total']} tasks are judged"
+    judged = f"{counts['n_done']} of {counted(counts['n_total'], 'task')} are judged"
     print(f"{judged}, {counts['n_error']} of them failed; now: {len(scored.judged)}")
     for name in ("Root Score", "Leaf SR", "Root SR"):
         print(f"  {name:10}  {_shown(figures[name])}")
@@ -297,8 +298,8 @@ def _report_missing(pack: Pack, *, allowed: bool) -> None:
         print(f"task {task.task_id}: missing: {escaped(', '.join(names))}")
     if tasks and not allowed:
         raise UsageProblem(
-            f"{len(tasks)} tasks of {pack.path} name files that are not in {pack.base}; give the right --base-dir, or"
-            " have the tasks judged without them with --allow-missing"
+            f"{counted(len(tasks), 'task')} of {pack.path} name files that are not in {pack.base}; give the right"
+            " --base-dir, or have the tasks judged without them with --allow-missing"
         )
 
 

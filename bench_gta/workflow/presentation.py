@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.presentation import Artifact, kinds
+from agentgauge.core.text import counted
 from agentgauge.core.types import Json, Score, Scoring
 from bench_gta.workflow.data import CATEGORIES_OF_TASKS
 from bench_gta.workflow.judge import scored
@@ -83,7 +84,7 @@ def doubts(part: Mapping[str, Any]) -> Sequence[str]:
             " for; they count as 0 or by a number found in them, and say nothing about the agent"
         )
     if broken := part["causes"].get("judge", 0):
-        found.append(f"gta_workflow: {broken} of {part['planned']} cases have no verdict: {_NO_REPLY}")
+        found.append(f"gta_workflow: {broken} of {counted(part['planned'], 'case')} have no verdict: {_NO_REPLY}")
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from agentgauge.core.chat import ChatReply, ChatRequest, Message
 from agentgauge.core.config import Config, load_config
 from agentgauge.core.errors import AgentGaugeError, DataProblem, ModelFault, UsageProblem
+from agentgauge.core.text import counted
 from agentgauge.core.types import RUN_TOKEN, Json, Scoring, Usage
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.presets import resolve
@@ -207,6 +208,6 @@ def _tasks(samples: Path | None, records: Sequence[Mapping[str, Json]]) -> list[
     entries = {entry.key: check_key(file, entry) for entry in data.entries(file)}
     keys = list(entries)
     if len(records) > len(keys):
-        count = f"{len(records)} predictions, but {file} has {len(keys)} tasks"
+        count = f"{counted(len(records), 'prediction')}, but {file} has {counted(len(keys), 'task')}"
         raise UsageProblem(f"there are {count}; give the data set that they are of")
     return [entries.get(str(record.get("task_id", keys[place])), {}) for place, record in enumerate(records)]

@@ -12,6 +12,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.registry import Registry
+from agentgauge.core.text import counted
 from agentgauge_reports.load import UNFINISHED, Run, load_run
 from agentgauge_reports.text import fill
 
@@ -146,7 +147,7 @@ def _same_data(runs: Sequence[Run]) -> None:
 
 def _text(runs: Sequence[Run], found: Sequence[SampleHealth]) -> Iterator[str]:
     models = [run for run in runs if run.model != ORACLE]
-    yield f"{len(found)} samples over {len(models)} {'run' if len(models) == 1 else 'runs'} of models"
+    yield f"{counted(len(found), 'sample')} over {len(models)} {'run' if len(models) == 1 else 'runs'} of models"
     if len(models) < FEWEST_RUNS:
         yield f"discrimination needs {FEWEST_RUNS} runs of models or more"
     yield ""
@@ -158,7 +159,7 @@ def _task(task: str, found: Sequence[SampleHealth]) -> Iterator[str]:
     tried = [item for item in found if item.solved is not None]
     flips = [item for item in found if item.flip_rate is not None]
     gold = [item for item in found if item.gold is not None]
-    yield f"{task}: {len(found)} samples"
+    yield f"{task}: {counted(len(found), 'sample')}"
     if tried:
         yield from _listed("solved by no model", [item.sample for item in tried if item.solved == 0], len(tried))
         yield from _listed("solved by every model", [item.sample for item in tried if item.solved == 1], len(tried))

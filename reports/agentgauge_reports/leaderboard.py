@@ -9,6 +9,7 @@ from typing import Any
 from agentgauge.core.published import Leaderboard
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
+from agentgauge.core.text import counted
 from agentgauge.core.tools import by_state
 from agentgauge_reports.figures import (
     headline,
@@ -184,7 +185,9 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
     for task in tasks:
         part = summary["tasks"][task.name]
         done = part["passed"] + part["wrong"]
-        counts = f"{done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']} missing"
+        counts = (
+            f"{done} of {counted(part['planned'], 'case')} scored, {part['broken']} broken, {part['missing']} missing"
+        )
         yield from (f"- **{doubt}.**" for doubt in task.shown.doubts(part))
         yield f"- `{task.name}`: {counts}."
         yield from (f"- {note}" for note in task_notes(task, part))
@@ -209,7 +212,7 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
         if why := figure.get("why"):
             found.append(f"{task.name}: pass@{k} and pass^{k} have no value: {why}")
     if count := part.get("stops"):  # runs of earlier versions do not count them
-        cases = "1 case" if count == 1 else f"{count} cases"
+        cases = counted(count, "case")
         found.append(
             f"{task.name}: the published evaluator stops on replies of {cases} (`stops`); they count as invalid here"
         )

@@ -19,6 +19,7 @@ from agentgauge.core.checking import shown
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.files import is_disk_full, open_plain
 from agentgauge.core.registry import Registry
+from agentgauge.core.text import counted
 from agentgauge.core.types import RUN_TOKEN, Record, Status, Usage
 from agentgauge.data.find import find_data, find_used_data
 from agentgauge.store import RunFolder
@@ -159,7 +160,7 @@ class Omitted:
         """Sentences for the user; none if all cases are shown."""
         if not self._cases:
             return [*self.problems, *self.notes]
-        cases = "1 case" if len(self._cases) == 1 else f"{len(self._cases)} cases"
+        cases = counted(len(self._cases), "case")
         first = f"{self._cases[0]} ({self._first})"
         return [*self.problems, *self.notes, f"{cases} cannot be shown in {where}, the first of them {first}"]
 

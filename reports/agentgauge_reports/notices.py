@@ -11,6 +11,7 @@ from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import TESTED, add_counts, limit_words
 from agentgauge.core.task import Task
 from agentgauge.core.task_options import SAME
+from agentgauge.core.text import counted
 from agentgauge.model.names import denies
 from agentgauge.model.usage import BYTES_PER_TOKEN
 
@@ -25,7 +26,7 @@ def mostly_broken(part: Mapping[str, Any]) -> str:
     empty.
     """
     ended = part["planned"] - part["missing"]
-    return f"{part['broken']} of {ended} cases are broken" if 2 * part["broken"] > ended else ""
+    return f"{part['broken']} of {counted(ended, 'case')} are broken" if 2 * part["broken"] > ended else ""
 
 
 def presentable(part: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -67,10 +68,11 @@ def doubts(summary: Summary, tasks: Registry) -> list[str]:
 
 def given_notes(part: Mapping[str, Any]) -> Iterator[str]:
     """Of a task: which cases were not solved with the run's own model and tools alone."""
+    planned = counted(part["planned"], "case")
     if given := part.get("given"):
-        yield f"the tests of {given} of {part['planned']} cases gave another model or other tools than the run's"
+        yield f"the tests of {given} of {planned} gave another model or other tools than the run's"
     for plugin, count in part.get("from_hooks", {}).items():
-        yield f"hooks of {plugin} answered in the place of a model or a tool in {count} of {part['planned']} cases"
+        yield f"hooks of {plugin} answered in the place of a model or a tool in {count} of {planned}"
 
 
 def remarks(summary: Summary) -> Iterator[str]:
@@ -156,7 +158,7 @@ def _other_model(asked: str, denied: Mapping[str, int], replies: int) -> str:
 
 
 def _replies_in_words(count: int) -> str:
-    return f"{count} {'reply' if count == 1 else 'replies'}"
+    return f"{counted(count, 'reply', 'replies')}"
 
 
 def _differing(names: Sequence[str]) -> Sequence[str]:

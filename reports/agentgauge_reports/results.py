@@ -14,6 +14,7 @@ from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.registry import Registry
 from agentgauge.core.reply_ends import TESTED
 from agentgauge.core.task import Task
+from agentgauge.core.text import counted
 from agentgauge.core.types import Event, Record
 from agentgauge.store.jsonl import UNREADABLE, CaseId, CaseOutline
 from agentgauge_reports.grouping import kind_of
@@ -137,7 +138,7 @@ class FinishedRun:
         self.calls: RowTable[CallResult] = RowTable(CallResult, self._calls)
 
     def __repr__(self) -> str:
-        return f"<run of {self.model} in {self.path}: {len(self._run.cases)} cases>"
+        return f"<run of {self.model} in {self.path}: {counted(len(self._run.cases), 'case')}>"
 
     def record(self, sample: SampleResult) -> Record:
         """The full record of a case: its transcript, and its score with the explanation.

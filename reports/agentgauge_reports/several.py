@@ -9,6 +9,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
+from agentgauge.core.text import counted
 from agentgauge.run.progress import short_count
 from agentgauge.run.several.members import Reports
 from agentgauge.store import RunFolder
@@ -153,7 +154,7 @@ def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[st
     for name, own in tasks.items():
         parts = [summaries[name]["tasks"][task.name] for task in own]
         counts = {key: sum(part[key] for part in parts) for key in ("planned", "broken", "missing")}
-        notes = [f"{counts['planned']} cases, {counts['broken']} broken, {counts['missing']} missing"]
+        notes = [f"{counted(counts['planned'], 'case')}, {counts['broken']} broken, {counts['missing']} missing"]
         notes += [note for task, part in zip(own, parts, strict=True) for note in task_notes(task, part)]
         notes += cut_replies(summaries[name], [task.name for task in own])
         if reasons := list(not_comparable(summaries[name], own)):

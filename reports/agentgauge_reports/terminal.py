@@ -11,7 +11,7 @@ from typing import Any
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task, leading
 from agentgauge.core.task_options import SAME
-from agentgauge.core.text import clean
+from agentgauge.core.text import clean, counted
 from agentgauge.core.tracebacks import HEADING
 from agentgauge.data.fetch.dataset import known_data_sets
 from agentgauge.store.jsonl import CaseOutline
@@ -332,7 +332,7 @@ def end_screen(
     yield from _costs(summary, benchmarks, width, full=full)
     if not full:
         found = [reason.partition(" - ")[0] for reason in not_comparable(summary, tasks)]
-        count = "1 reason" if len(found) == 1 else f"{len(found)} reasons"
+        count = counted(len(found), "reason")
         what = f": {'; '.join(found)}" if len(tasks) <= FEW else f" for {count}"
         why = f"not comparable with published rows{what}. " if found else ""
         files = ", ".join(["-v", *pages, "leaderboard.md"])

@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
 
-from agentgauge.core.text import clean
+from agentgauge.core.text import clean, counted
 from agentgauge.store.jsonl import CaseId
 
 WIDTH = 80
@@ -65,13 +65,13 @@ def cost(usage: Mapping[str, Any]) -> str:
         what = f"cost: {'about ' if estimated else ''}{dollars(usd)}"
         parts.append(what + (f", {dollars(each)} per passed case" if each else ""))
         if estimated:
-            parts.append(f"the tokens of {estimated:,} of {usage['requests']:,} requests are estimated")
+            parts.append(f"the tokens of {estimated:,} of {counted(usage['requests'], 'request')} are estimated")
     if cached := usage.get("cached_tokens"):
         parts.append(f"{cached / usage['prompt_tokens']:.0%} of the prompt tokens came from the provider's cache")
     if kept := usage.get("cached_requests"):
         price = f", which first cost {dollars(first)}" if first else ""
-        counted = " (the cost per passed case counts it)" if first and each else ""
-        parts.append(f"{kept:,} of {usage['requests']:,} requests were answered by --cache{price}{counted}")
+        whole = " (the cost per passed case counts it)" if first and each else ""
+        parts.append(f"{kept:,} of {counted(usage['requests'], 'request')} were answered by --cache{price}{whole}")
     return "; ".join(parts)
 
 

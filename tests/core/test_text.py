@@ -12,7 +12,16 @@ import pytest
 
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text import compared, parse_json, parse_reply, read_toml, refuse_extremes, shown_call, shown_text
+from agentgauge.core.text import (
+    compared,
+    counted,
+    parse_json,
+    parse_reply,
+    read_toml,
+    refuse_extremes,
+    shown_call,
+    shown_text,
+)
 
 # -- JSON and TOML of others: one sentence for whatever is wrong.
 
@@ -143,6 +152,20 @@ def test_a_value_that_is_nested_too_deeply_is_not_shown() -> None:
 def test_a_text_is_told_from_no_text() -> None:
     assert shown_text(" a\nb ") == "the text 'a\\nb'"
     assert shown_text(" ") == shown_text(None) == "an empty text"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ((0, "case"), "0 cases"),
+        ((1, "case"), "1 case"),
+        ((1024, "case"), "1,024 cases"),
+        ((1, "reply", "replies"), "1 reply"),
+        ((2, "reply", "replies"), "2 replies"),
+    ],
+)
+def test_a_number_of_things(said: tuple[Any, ...], words: str) -> None:
+    assert counted(*said) == words
 
 
 def test_what_was_expected_stands_above_what_came() -> None:

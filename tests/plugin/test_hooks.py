@@ -82,7 +82,7 @@ def test_an_answer_takes_the_place_of_the_models(case, tmp_path):
     if status == "wrong":
         [event] = record["transcript"]["events"]
         assert event["detail"]["answered_by"] == "conftest.py"
-        note = "hooks of conftest.py answered in the place of a model or a tool in 1 of 1 cases"
+        note = "hooks of conftest.py answered in the place of a model or a tool in 1 of 1 case"
         found = summary(project.path / "run")
         assert f"toy.say: {note}" in found["doubts"]
         assert not found["tasks"]["toy.say"]["comparable"]

@@ -148,7 +148,7 @@ def test_another_plugin_keeps_its_option(announced):
     (announced / "theirs.py").write_text(OWN_MODEL)
     arguments = ("-p", "theirs", "--model=4", "--data=toy", "--agentgauge-limit=1")
     result = forked_in(announced, *arguments, env={"PYTHONPATH": os.pathsep.join([str(announced), *sys.path])})
-    assert "toy.say: 1 cases" in result.output, result.output
+    assert "toy.say: 1 case," in result.output, result.output
 
 
 @pytest.mark.parametrize("option", ["--run-dir", "--data", "--agentgauge-run-dir"])

@@ -180,7 +180,7 @@ def test_a_judge_without_words_breaks_the_case_or_counts_as_unreadable(tmp_path:
     else:
         assert record["cause"] == "judge"
         assert "cut at the judge's token limit; give it a higher max_tokens" in record["error"]
-        assert "gta_workflow: 1 of 1 cases have no verdict" in told
+        assert "gta_workflow: 1 of 1 case have no verdict" in told
 
 
 def refuses_pictures(seen: Seen) -> Act:

@@ -188,7 +188,7 @@ def test_a_run_without_a_case_says_so_and_leaves_nothing(project: Path) -> None:
 def test_a_shard_without_a_case_ends_well_and_leaves_nothing(project: Path) -> None:
     shard = run_of(limit=1, shard="2/2", run_dir="mine")
     assert asyncio.run(shard.solve()) == {}
-    assert shard.notes == ["shard 2 of 2 has none of the 1 cases; it has nothing to do and leaves no folder"]
+    assert shard.notes == ["shard 2 of 2 has none of the 1 case; it has nothing to do and leaves no folder"]
     assert not shard.folder.exists()
 
 

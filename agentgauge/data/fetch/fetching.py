@@ -17,7 +17,7 @@ from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.files import write_whole
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.registry import Registry
-from agentgauge.core.text import parse_json
+from agentgauge.core.text import counted, parse_json
 from agentgauge.data.fetch.dataset import (
     FIRST_USE,
     NOTE,
@@ -107,7 +107,7 @@ def fetch(tasks: Registry, data_set: DataSet, options: FetchOptions, report: Not
             raise disk_problem(error, target) from None
         shutil.rmtree(work, ignore_errors=True)
     report(
-        f"{len(fetched)} {'file' if len(fetched) == 1 else 'files'}, {size(sum(one.size for one in fetched.values()))},"
+        f"{counted(len(fetched), 'file')}, {size(sum(one.size for one in fetched.values()))},"
         " checksums: " + _kinds(fetched)
     )
     if any(one.checksum == FIRST_USE for one in fetched.values()):
@@ -422,5 +422,5 @@ def report_verification(verified: Verified, report: Notify) -> bool:
         if len(texts) > _SHOWN:
             report(f"  {title}: ... and {len(texts) - _SHOWN} more, in {NOTE} of the data set's folder")
     if verified.problems:
-        report(f"{len(verified.problems)} {'problem' if len(verified.problems) == 1 else 'problems'} in the data")
+        report(f"{counted(len(verified.problems), 'problem')} in the data")
     return not verified.problems

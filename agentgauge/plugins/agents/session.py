@@ -14,6 +14,7 @@ from agentgauge.core.agents import AgentTask, ToolUse
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ToolError
+from agentgauge.core.text import counted
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import Json, Usage
 from agentgauge.run.chat_form import ProgramRequest, Refused
@@ -76,7 +77,9 @@ class Session:
     async def ask(self, request: ProgramRequest) -> ChatReply:
         """Raises Refused beyond the limit, and Fault where the model cannot be reached."""
         if self.requests >= self.most_requests:
-            raise Refused(f"the agent has used its {self.most_requests} requests to the model", 429, "limit_reached")
+            raise Refused(
+                f"the agent has used its {counted(self.most_requests, 'request')} to the model", 429, "limit_reached"
+            )
         self.requests += 1
         try:
             reply = await ask_model(self.case, request)

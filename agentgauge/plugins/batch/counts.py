@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from agentgauge.core.text import counted
 from agentgauge.run.coordination.numbers import summed
 
 FILE, FORM = "batched", "iiii"
@@ -38,7 +39,7 @@ NONE = Counts()
 
 
 def _batches(number: int) -> str:
-    return f"{number} {'batch' if number == 1 else 'batches'}"
+    return f"{counted(number, 'batch', 'batches')}"
 
 
 def counts_of(folder: Path) -> Counts:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentgauge.core.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -48,7 +50,7 @@ def pytest_agentgauge_header(run: Run) -> Iterable[str]:
     from agentgauge.plugins.batch.options import BatchOptions
 
     is_batched = run.settings.of(BatchOptions).batch
-    return [f"batches of up to {run.settings.slots} requests"] if is_batched else []
+    return [f"batches of up to {counted(run.settings.slots, 'request')}"] if is_batched else []
 
 
 def pytest_agentgauge_process(process: Process) -> Part | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentgauge.core.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -50,7 +52,7 @@ def pytest_agentgauge_header(run: Run) -> Iterable[str]:
     from agentgauge.plugins.shards.options import ShardOptions
 
     shard = run.settings.of(ShardOptions).shard
-    return [f"{shard}: {len(run.plan):,} of {run.about['shard']['planned']:,} cases"] if shard else []
+    return [f"{shard}: {len(run.plan):,} of {counted(run.about['shard']['planned'], 'case')}"] if shard else []
 
 
 def pytest_agentgauge_empty(run: Run) -> str | None:
@@ -62,7 +64,7 @@ def pytest_agentgauge_empty(run: Run) -> str | None:
     if shard is None or not (run.folder / FILE).exists():
         return None
     planned = run.files.read_json(FILE)["planned"]
-    return f"{shard} has none of the {planned:,} cases; it has nothing to do and leaves no folder"
+    return f"{shard} has none of the {counted(planned, 'case')}; it has nothing to do and leaves no folder"
 
 
 def pytest_agentgauge_merge(merging: Merging) -> None:

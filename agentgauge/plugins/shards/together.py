@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text import counted
 
 Runs = Mapping[Path, Mapping[str, Any]]
 """Run folder → its run.json."""
@@ -30,8 +31,8 @@ def check_together(runs: Runs) -> Mapping[str, Any] | None:
             raise UsageProblem(f"{first} is {_name(whole)}, and {path} is {_name(shard)}; merge shards of one plan")
         if shard["plan"] and shard["plan"] != whole["plan"]:
             raise UsageProblem(
-                f"{first} is a shard of {whole['planned']:,} cases, and {path} of {shard['planned']:,} others; give"
-                " every shard the same tests, selection, data and version"
+                f"{first} is a shard of {counted(whole['planned'], 'case')}, and {path} of"
+                f" {shard['planned']:,} others; give every shard the same tests, selection, data and version"
             )
     known: dict[int, Path] = {}
     for path, shard in shards.items():

@@ -23,7 +23,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import write_whole
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
-from agentgauge.core.text import clean
+from agentgauge.core.text import clean, counted
 from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import Event, Record, Scoring
 from agentgauge.run.hooks import hooks_of
@@ -50,7 +50,7 @@ def write_results(run: Path, folder: Path, *, tasks: Registry, omitted: Omitted 
     tell = partial(hooks_of().tell_now, "pytest_agentgauge_allure_result")  # of installed packages
     count = write_run(run, folder, tell, tasks=tasks, omitted=omitted)
     dashboard = make_dashboard(load_run(run, tasks=tasks, tolerant=True), folder)
-    return "\n".join([f"Allure results of {count} cases are in {folder}", *dashboard])
+    return "\n".join([f"Allure results of {counted(count, 'case')} are in {folder}", *dashboard])
 
 
 def write_run(
@@ -226,12 +226,10 @@ def _attempted(
     one = outline["uuid"]
     files, left_out = attachments.files(one, record, shown)
     usage = recorded.usage
-    facts = (
-        f"{usage.requests} requests, {usage.prompt_tokens} + {usage.completion_tokens} tokens, {recorded.seconds:.1f} s"
-    )
-    facts += (
-        f", {waited:.1f} s of them waiting for a slot" if (waited := recorded.times.get("slots", 0.0)) >= 0.05 else ""
-    )
+    tokens = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
+    facts = f"{counted(usage.requests, 'request')}, {tokens}, {recorded.seconds:.1f} s"
+    if (waited := recorded.times.get("slots", 0.0)) >= 0.05:
+        facts += f", {waited:.1f} s of them waiting for a slot"
     facts += f", {usage.usd:.4f} US dollars" if usage.usd else ""
     pages = [artifact.html for artifact in artifacts if artifact.html]
     question = _question(recorded.events)

@@ -16,7 +16,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import open_plain, whole
 from agentgauge.core.presentation import BREAKS, FAULTS
-from agentgauge.core.text import clean
+from agentgauge.core.text import clean, counted
 from agentgauge_reports.allure.content import milliseconds
 from agentgauge_reports.allure.identity import Identity, data_of, digest
 from agentgauge_reports.grouping import capabilities
@@ -112,14 +112,14 @@ def counts(run: Run) -> str:
     """The counts by which Allure's colours must be read."""
     found = _counts(run)
     lacking = f", {found['missing']} missing" if found["missing"] else ""
-    faults = "1 fault" if found["broken"] == 1 else f"{found['broken']} faults"
+    faults = counted(found["broken"], "fault")
     return named(f"{found['wrong']} wrong answers, {faults}{lacking}", limit_of(run.summary))
 
 
 def meaning(run: Run) -> str:
     """What Allure's statuses mean in a run of a benchmark, with this run's counts."""
     found = _counts(run)
-    cases = named(f"{found['passed']} of {found['planned']} cases", limit_of(run.summary))
+    cases = named(f"{found['passed']} of {counted(found['planned'], 'case')}", limit_of(run.summary))
     sentence = (
         f"{cases} passed. {found['wrong']} have a wrong answer: Allure calls"
         " these failed, but they are results of the model and no faults of the run"

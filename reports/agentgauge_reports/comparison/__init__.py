@@ -13,6 +13,7 @@ from urllib.parse import quote
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
+from agentgauge.core.text import counted
 from agentgauge.core.tools import cards_of, without_devices
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.comparison.choice import choices
@@ -249,15 +250,15 @@ def differences(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
     for task in tasks:
         counts = [run.summary["tasks"][task]["planned"] for run in (first, other)]
         if counts[0] != counts[1]:
-            yield f"{task}: one run has {counts[0]} cases, the other {counts[1]}"
+            yield f"{task}: one run has {counted(counts[0], 'case')}, the other {counts[1]}"
     for key in SETTINGS:
         if a.get(key) != b.get(key):
             yield f"{key} differs: {a.get(key)!r} and {b.get(key)!r}"
     for run in (first, other):
         if count := run.summary["usage"].get("cached_requests"):
             yield (
-                f"{run.name}: {count} of {run.summary['usage']['requests']} requests were answered by --cache; replies"
-                " that both runs share say nothing of how the model varies"
+                f"{run.name}: {count} of {counted(run.summary['usage']['requests'], 'request')} were answered by"
+                " --cache; replies that both runs share say nothing of how the model varies"
             )
     yield from _by_name("prompts", a, b)
     yield from _tools(first.about["settings"]["tools"], other.about["settings"]["tools"])

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentgauge.core.text import counted
+
 if TYPE_CHECKING:
     from agentgauge.core.registry import Registry
     from agentgauge.run.report_form import ReportForm
@@ -29,4 +31,4 @@ def _written(name: str, run: Path, place: Path, *, tasks: Registry, omitted: Omi
     from agentgauge_reports.formats.known import writer
 
     files = writer(name)(run, place, omitted, tasks)
-    return "\n".join(map(str, files)) if len(files) <= LISTED else f"{len(files)} files in {place}"
+    return "\n".join(map(str, files)) if len(files) <= LISTED else f"{counted(len(files), 'file')} in {place}"

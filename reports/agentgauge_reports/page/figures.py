@@ -11,6 +11,7 @@ from typing import Any
 from agentgauge.core.published import Column, Leaderboard
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
+from agentgauge.core.text import counted
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.figures import (
     Headline,
@@ -220,7 +221,7 @@ def _top(
     task = next((task for task in tasks if task.name == top.column[0]), None)
     return {
         **{"name": top.name, "value": value, "interval": ends, "n": top.n, "why": top.why},
-        "help": f"{task.name}, {task.shown.title}" if task else f"over {len(tasks)} tasks of this run",
+        "help": f"{task.name}, {task.shown.title}" if task else f"over {counted(len(tasks), 'task')} of this run",
         "yardstick": found and asdict(found),
         "floor": floor(top.column, summary),
         "ours": [top.value, top.low, top.high],
