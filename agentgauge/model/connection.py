@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import errno
 import ipaddress
 import os
 import re
@@ -105,7 +106,7 @@ class Connection:
             async with asyncio.timeout(seconds):
                 answer = await self._send(request)
         except TimeoutError:
-            return lost("timeout", f"{seconds:g} s", self._place)
+            return lost("timeout", f"{seconds:g} s, the `timeout` of its [models.NAME] table", self._place)
         except openai.APIStatusError as error:
             answer = error.response
         except (openai.APIConnectionError, aiohttp.ClientError, _AnswerTooLong, OSError) as error:
@@ -345,16 +346,26 @@ def _failure(error: BaseException, place: str) -> Failure:
         case aiohttp.ClientHttpProxyError():
             return lost("proxy", f"HTTP {root.status} {root.message}".rstrip(), place)
         case aiohttp.ClientProxyConnectionError():
-            return lost("connection", f"the proxy does not answer: {detail}", place)
+            return lost(
+                "connection", f"the proxy at {root.host}:{root.port} does not answer: {_in_words(root.os_error)}", place
+            )
         case aiohttp.ClientResponseError():
             return lost("not http", _own_words(root.message), place)
         case aiohttp.ClientConnectorError():
-            return lost("connection", detail, place)
+            return lost("connection", _in_words(root.os_error), place)
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | ConnectionError():
             return lost("disconnected", detail, place)
         case aiohttp.ClientConnectionError() | OSError():
             return lost("connection", detail, place)
     return lost("garbled body", detail)
+
+
+def _in_words(error: OSError) -> str:
+    """Why there is no connection. The system's words: asyncio's name the address again, and not the reason."""
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused (is the server running there?)"
+    known = error.errno in errno.errorcode  # gaierror has numbers of its own
+    return os.strerror(error.errno or 0) if known else excerpt(str(error.strerror or error))
 
 
 def _untrusted(error: Exception) -> str:

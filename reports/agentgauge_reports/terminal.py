@@ -195,12 +195,18 @@ def explanations(status: str, texts: Sequence[tuple[str, str]], width: int = WID
         yield f"{status}  {node}"
         text, heading, trace = text.partition(f"\n{HEADING}")  # a mistake of the benchmark's author, who needs it all
         lines, below = clean(text).splitlines(), clean(heading + trace).splitlines()[1:]
-        for line in [*(lines if full else lines[:LINES]), *below]:
+        for line in [*(lines if full else lines[: _beginning(lines)]), *below]:
             shown = f"{_INDENT}{line}"
             is_cut = status == "wrong" and not full and len(shown) > width  # a fault's line ends with what to do
             yield f"{shown[: width - 1]}…" if is_cut else shown
     if not full and len(texts) > SHOWN:
         yield f"    ... and {len(texts) - SHOWN} more {status}; -v shows them all"
+
+
+def _beginning(lines: Sequence[str]) -> int:
+    """How many lines are shown: LINES, and one more where a line on cut replies stands before them."""
+    came = next((number for number, line in enumerate(lines, 1) if line.startswith("  got:")), 0)
+    return came if came == LINES + 1 else LINES
 
 
 # -- the screen without ``-v``

@@ -117,6 +117,15 @@ def test_tls_to_a_port_without_it_ends_with_a_cause() -> None:
     assert fault.value.cause == "connection" and f"no connection to {place}" in str(fault.value)
 
 
+def test_a_server_that_is_not_there_is_named_with_the_system_s_reason_and_no_more() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"127.0.0.1:{listener.getsockname()[1]}"
+    with pytest.raises(ModelFault) as fault:
+        talk_to(spec_at(f"http://{place}/v1"))
+    said = f"no connection to {place}: connection refused (is the server running there?)"
+    assert fault.value.cause == "connection" and str(fault.value).endswith(said)
+
+
 def test_a_plain_request_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultServer([serve.answer("by proxy")]) as server, ProxyServer(("127.0.0.1", server.port)) as proxy:
         monkeypatch.setenv("HTTP_PROXY", f"http://user%40home:pass@127.0.0.1:{proxy.port}")
@@ -159,10 +168,8 @@ def test_a_proxy_that_refuses_or_is_not_there_is_named_without_its_password(monk
     )
     with pytest.raises(ModelFault) as absent:
         talk_to(spec_at("https://model.example/v1"))
-    assert (
-        absent.value.cause == "connection"
-        and "the proxy does not answer" in str(absent.value)
-        and address in str(absent.value)
+    assert absent.value.cause == "connection" and f"the proxy at {address} does not answer: connection refused" in str(
+        absent.value
     )
     assert "pass-4711" not in str(refused.value) + str(absent.value)
 

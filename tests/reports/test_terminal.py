@@ -365,6 +365,8 @@ def test_only_the_first_few_explanations_are_shown_without_v():
     told = [("node", "first\n  expected: 1234567890\nthird\nfourth")]
     shown = ["wrong  node", "    first", "      expected: 1234…", "    third"]
     assert list(explanations("wrong", told, 21, full=False)) == shown
+    cut = "4 of 4 replies were cut\nstep 1 of 4: no call\n  expected: OCR()\n  got:      a text\nstep 2 of 4: no call"
+    assert list(explanations("wrong", [("node", cut)], full=False))[-1] == "      got:      a text"
 
 
 def test_words_longer_than_the_line_stay_whole():
