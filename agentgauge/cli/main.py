@@ -39,6 +39,7 @@ COMMANDS = {
         "agentgauge.cli.report:main",
         "write a run's page, tables or dashboard, or files for other programs",
     ),
+    "show": Command("agentgauge.cli.results:show_cases", "show cases of a run as text: why, and the conversation"),
     "compare": Command(
         "agentgauge.cli.results:compare",
         "compare runs: what got better or worse, and whether the difference is noise",

@@ -1,4 +1,4 @@
-"""Commands on finished runs besides their report: comparisons, merged shards, citations."""
+"""Commands on finished runs besides their report: cases as text, comparisons, merged shards, citations."""
 
 from __future__ import annotations
 
@@ -69,6 +69,32 @@ def _benchmarks(tasks: Registry) -> dict[str, list[Task]]:
         for called in {each.casefold() for each in (task.name, task.name.partition(".")[0], task.shown.benchmark)}:
             found.setdefault(called, []).append(task)
     return found
+
+
+# -- ``agentgauge show``: cases as text.
+
+
+def show_cases(argv: Sequence[str]) -> int:
+    from agentgauge_reports.case_text import case_line, case_text, cases_of_run
+
+    parser = CommandParser(
+        prog="agentgauge show",
+        description="Show cases of a finished run as text: what became of each, why, and the whole conversation."
+        " Without a CASE, list those that did not pass, a line each.",
+        epilog="example: agentgauge show runs/NAME 'bench_gta/test_step.py::test_step_by_step[4]' | less",
+    )
+    parser.add_argument("folder", type=Path, metavar="RUN", help="folder of the run")
+    parser.add_argument(
+        "cases",
+        nargs="*",
+        metavar="CASE",
+        help="TASK/SAMPLE as in the list, a pattern of it such as 'wild/*', or pytest's node id",
+    )
+    options = parser.parse_args(argv)
+    for number, (name, record) in enumerate(cases_of_run(options.folder, options.cases)):
+        text = case_text(name, record) if options.cases else case_line(name, record)
+        show(f"\n{'=' * 80}\n{text}" if options.cases and number else text)
+    return 0
 
 
 # -- ``agentgauge compare``: what differs between runs, and whether that is noise.

@@ -21,9 +21,10 @@ import allure
 import allure_commons
 import attr
 import pytest
-from agentgauge_reports.allure.content import steps, transcript
+from agentgauge_reports.allure.content import steps
 from agentgauge_reports.allure.identity import allure_id
 from agentgauge_reports.allure.results import write_run
+from agentgauge_reports.case_text import transcript
 from agentgauge_reports.load import Omitted
 from allure_commons.logger import AllureFileLogger
 from allure_commons.model2 import Label, Link, Parameter, TestResult, TestResultContainer

@@ -12,14 +12,13 @@ import mimetypes
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.reply_ends import is_cut, limit_words
-from agentgauge.core.text import clean
 from agentgauge.core.types import Event, Record
+from agentgauge_reports.case_text import content_text
 from agentgauge_reports.load import Run, RunFiles
 from agentgauge_reports.text import cut, line
 
@@ -112,7 +111,7 @@ def mime_type(name: str) -> str:
     return "text/plain" if kind in PLAIN else kind
 
 
-# -- steps and transcript
+# -- steps
 
 ROOMS = (200, 80, 40)
 """Characters of an argument or a reply that a step shows: the first of these with which all steps fit."""
@@ -162,57 +161,6 @@ def _step(event: Event, room: int) -> dict[str, Any]:
 def _reply_line(detail: Mapping[str, Any]) -> str:
     calls = [call["name"] for call in detail.get("tool_calls", ())]
     return ", ".join(calls) or (detail.get("reply") or "").strip().split("\n", 1)[0] or "(empty)"
-
-
-def transcript(events: Sequence[Event], limit: int) -> str:
-    """Messages, replies, calls and their results in order, in at most about ``limit`` bytes: every part is cut alike.
-
-    Replies and results that a request repeats are shown once.
-    """
-    parts = list(_parts(events))
-    each = limit
-    while parts and sum(min(len(body), each) for _, body in parts) > limit and each > 100:
-        each = each * 3 // 4
-    return cut("\n\n".join(f"── {head}\n{cut(body, each)}" for head, body in parts), limit)
-
-
-def _parts(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    has_result = False  # whether a tool's result was shown since the last request
-    for event in events:
-        detail = event.detail
-        cached = f", cached instead of {detail['cached']:.2f} s" if "cached" in detail else ""
-        seconds = f"({event.seconds:.2f} s{cached})"
-        if event.kind == "tool":
-            has_result = True
-            results = [content_text(output["content"]) for output in detail.get("result", ())]
-            arguments = content_text(detail.get("arguments") or {})
-            yield f"tool {clean(event.name)} {seconds}", "\n".join([arguments, *(f"→ {result}" for result in results)])
-        else:
-            for message in detail.get("messages", ()):
-                if message["role"] in ("system", "user") or (message["role"] == "tool" and not has_result):
-                    yield clean(message["role"]), content_text(message.get("content") or "")
-            has_result = False
-            calls = [f"→ {call['name']}({call['arguments']})" for call in detail.get("tool_calls", ())]
-            yield (
-                f"{clean(event.name)} {seconds}{_cut_words(detail)}",
-                "\n".join([*filter(None, [detail.get("reply")]), *calls]) or "(empty)",
-            )
-        if event.error:
-            yield "error", event.error
-
-
-def _cut_words(detail: Mapping[str, Any]) -> str:
-    """That a reply was cut, and where; empty for another."""
-    if not is_cut(str(detail.get("finish_reason", ""))):
-        return ""
-    return f", cut at {limit_words(detail.get('max_tokens'))}"
-
-
-def content_text(value: Any) -> str:
-    """A message's content, an argument or a result; of pictures that a message holds only that they are there."""
-    if isinstance(value, list) and all(isinstance(part, dict) and "type" in part for part in value):
-        return "\n".join(str(part.get("text") or f"[{part['type']}]") for part in value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def milliseconds(seconds: float) -> int:

@@ -28,11 +28,12 @@ from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import Event, Record, Scoring
 from agentgauge.run.hooks import hooks_of
 from agentgauge.store.jsonl import CaseOutline
-from agentgauge_reports.allure.content import SPACE, Attachments, content_text, milliseconds, steps, transcript
+from agentgauge_reports.allure.content import SPACE, Attachments, milliseconds, steps
 from agentgauge_reports.allure.dashboard import make_dashboard
 from agentgauge_reports.allure.identity import Identity, allure_id, digest
 from agentgauge_reports.allure.own import OwnContent
 from agentgauge_reports.allure.run_files import DASHBOARD, JsonFile, run_files
+from agentgauge_reports.case_text import content_text, transcript
 from agentgauge_reports.grouping import TITLES, capabilities_of, kind_of
 from agentgauge_reports.load import Omitted, Reader, Run, load_run
 from agentgauge_reports.text import anchor, cut, line

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.allure.content import limits, mime_type, steps, transcript
+from agentgauge_reports.allure.content import limits, mime_type, steps
 from agentgauge_reports.allure.dashboard import make_dashboard
 from agentgauge_reports.allure.identity import Identity
 from agentgauge_reports.allure.results import write_run
@@ -312,20 +312,6 @@ def test_steps_shorten_their_texts_before_any_is_left_out():
 def test_limits_of_all_cases_together_stay_within_those_of_the_run(cases):
     each = limits(cases)
     assert cases * (each.transcript + each.steps + each.message) <= 32_000_000
-
-
-def test_the_transcript_tells_everything_once():
-    said = [
-        {"role": "system", "content": "rules"},
-        {"role": "user", "content": [{"type": "text", "text": "tea?"}, {"type": "image_url"}]},
-    ]
-    again = [{"role": "assistant", "content": None}, {"role": "tool", "content": "3 found"}]
-    events = [call(messages=said), tool(), call("", reply="three", messages=again)]
-    assert transcript(events, 10_000) == (
-        "── system\nrules\n\n── user\ntea?\n[image_url]\n\n── m (0.50 s)\n→ search({\"q\": \"tea\"})\n\n"
-        "── tool search (0.25 s)\n{\"q\": \"tea\"}\n→ 3 found\n\n── m (0.50 s)\nthree"
-    )  # fmt: skip
-    assert "── tool\n3 found" in transcript([call(messages=again)], 10_000)
 
 
 def test_environment_is_one_line_a_fact_and_backslashes_survive(tmp_path):
