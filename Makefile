@@ -36,7 +36,7 @@ pip_setting = $(shell $(PYTHON) -m pip config get $(1) 2>/dev/null)
 UV_SETTINGS = UV_INDEX_URL="$(call pip_setting,global.index-url)" UV_EXTRA_INDEX_URL="$(call pip_setting,global.extra-index-url)" \
 	UV_FIND_LINKS="$(call pip_setting,:env:.find-links)" UV_INDEX_STRATEGY=unsafe-best-match
 define install
-	@echo "installing $(2) into $(1)"; test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	@echo "installing $(2) into $(1): one to three minutes, without further output"; test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
 	@$(1)/bin/python -m pip install -qq uv || echo "pip installs, since uv cannot be had"
 	@$(UV_SETTINGS) $(1)/bin/uv pip install -q --compile-bytecode --python $(1)/bin/python $(2) || $(1)/bin/python -m pip install -q $(2)
 endef
