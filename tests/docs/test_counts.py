@@ -41,12 +41,23 @@ def test_the_bundled_samples_are_as_many_as_the_pages_say(title: str, task: str)
     assert int(TABLE[title][3]) == count
     cell = next(row[1] for row in rows(text("docs/data.md"), "benchmark", "bundled") if row[0] == title)
     assert f"{count} samples" in cell
+    if title == "WildToolBench":
+        data = TASKS[task].data
+        sessions = {data.group_of(row) for row in data.index(data.bundled).rows}
+        assert cell == f"{count} samples in {len(sessions)} sessions"
+
+
+def test_the_page_of_comparisons_has_the_smallest_and_the_largest_bundled_set() -> None:
+    sizes = f"{min(SAMPLES.values())} to {max(SAMPLES.values())} samples a task"
+    assert f"The bundled sets ({sizes})" in text("docs/comparing.md")
 
 
 def test_the_first_page_has_the_benchmarks_tools_and_parts() -> None:
     assert len(TABLE) == 4 and "four published benchmarks" in text("README.md")
     assert numbers(TABLE["GTA-Atomic"][1]) == [len(ATOMIC)]
     assert numbers(TABLE["GTA-Workflow"][1]) == [len(WORKFLOW)]
+    assert f"four of {len(ATOMIC)} real tools" in text("docs/benchmarks/gta_atomic.md")
+    assert f"and {len(WORKFLOW)} tools. A judge" in text("docs/benchmarks/gta_workflow.md")
     capabilities = {name.partition("_with")[0] for name in CAPABILITIES}  # two of them also without tool use
     shape = (len(capabilities), sum(name.startswith("mmau.") for name in TASKS), len(DOMAINS))
     assert shape == (5, 20, 5)
