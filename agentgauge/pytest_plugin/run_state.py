@@ -86,7 +86,7 @@ def not_found(config: pytest.Config, settings: Settings) -> list[str]:
 
 
 def _named(earlier: RunFolder) -> list[str]:
-    """The tests of an earlier run's command line: names of packages, absolute paths. Raises OSError and UsageProblem."""
+    """The tests that an earlier run named: packages, absolute paths. Raises OSError and UsageProblem."""
     words = (earlier.read_json("run.json").get("selection") or {}).get("arguments")
     return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
