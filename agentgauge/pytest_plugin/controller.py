@@ -52,7 +52,7 @@ class Controller:
         self.reporting = Reporting(self.state)
         self._interrupts = Interrupts()
         self._suspects = Suspects.read(self.folder.path)  # of the run that is resumed, and of workers that have died
-        self._first = sorted(self._suspects.names)  # in this order all processes collect, whoever dies later
+        self._first = sorted(self._suspects.names)  # in this order all processes collect, whichever dies later
         self._scheduling: Scheduling | None = None
         self._running_at_death: dict[str, list[str]] = {}  # worker → the tests that were running when it died
         self._loaded_early = False
