@@ -249,7 +249,7 @@ def not_comparable(summary: Mapping[str, Any], tasks: Iterable[Task]) -> dict[st
 
 def _options(run: Mapping[str, Any], task: Task) -> dict[str, Any]:
     """The values of the task's options. A run of an earlier version may lack some."""
-    return {option.name: option.usual for option in task.options} | run["options"]
+    return {**{option.name: option.usual for option in task.options}, **run["options"]}
 
 
 def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Iterator[str]:
