@@ -78,11 +78,10 @@ class WildOptions:
 
 def not_comparable(chosen: Chosen) -> Sequence[str]:
     """Reasons why figures with these options are not comparable with published ones."""
-    # a run of an earlier version of AgentGauge has no value for the switches
     found = {
         "evaluator 2026 instead of 2025": chosen[EVALUATOR.name] != "2025",
         "language zh instead of en": chosen[LANGUAGE.name] != "en",
-        "without the earlier tasks": chosen.get(NO_CONTEXT.name, False),
-        "schemas azure instead of original": chosen.get(TOOL_SCHEMAS.name) == "azure",
+        "without the earlier tasks": chosen[NO_CONTEXT.name],
+        "schemas azure instead of original": chosen[TOOL_SCHEMAS.name] == "azure",
     }
     return [reason for reason, holds in found.items() if holds]

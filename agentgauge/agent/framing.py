@@ -21,7 +21,7 @@ FRAMED = "-framed"
 def mark_of(content: Json) -> str:
     """A digest of everything that a prompt is filled with and shows, so that a replay has it again.
 
-    Whoever writes a part cannot put the mark there: that would change what it is the digest of.
+    The author of a part cannot put the mark there: that would change what it is the digest of.
     """
     return hashlib.sha256(json.dumps(["frame", content], sort_keys=True).encode()).hexdigest()[:20]
 

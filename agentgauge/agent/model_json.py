@@ -73,7 +73,7 @@ class TooDeep(NoValue):
 
 
 class Budget:
-    """What may be read of a text in vain: hostile text has no end of it. False when it is spent."""
+    """How much of a text may be read without a result: hostile text has no end. False when it is spent."""
 
     def __init__(self, text: str) -> None:
         self._left = len(text) + 300_000  # characters

@@ -98,8 +98,9 @@ class Registry:
         return chosen
 
     def _made_with(self, option: TaskOption) -> str | bool:
-        default = option.accepted[0] if option.accepted else option.default if option.default is not None else False
-        made = {task.name: (task.chosen or {}).get(option.name, default) for task in self if option in task.options}
+        made = {
+            task.name: (task.chosen or {}).get(option.name, option.usual) for task in self if option in task.options
+        }
         if len(set(made.values())) > 1:
             values = ", ".join(f"{name} with {value}" for name, value in made.items())
             raise UsageProblem(f"the tasks of a run have one value of {option.name}, and were made {values}; name one")

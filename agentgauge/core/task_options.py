@@ -22,6 +22,11 @@ class TaskOption:
     requests: float = 0.0  # of a model option: how many of a case's expected requests go to this role
     pictures: bool = False  # of a model option: its model is shown pictures, so one that sees none is refused
 
+    @property
+    def usual(self) -> str | bool:
+        """The value where none is given."""
+        return self.accepted[0] if self.accepted else self.default if self.default is not None else False
+
 
 SAME = "same"
 """The value of a model option that stands for the tested model."""

@@ -1,6 +1,6 @@
 """The HTTP servers of AgentGauge: aiohttp's connections, bounded in number, in time and in what they write to logs.
 
-Whoever can connect can neither keep others out nor fill a disk. Where there are too many connections, the one that
+A client can neither keep others out nor fill a disk. Where there are too many connections, the one that
 has been idle longest is closed for a new one; a connection whose request is being answered is never closed for
 another.
 """

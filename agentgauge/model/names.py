@@ -43,7 +43,8 @@ _EDITIONS = _SMALL | {
     *("maverick", "coder", "vl", "codestral", "devstral", "magistral", "ministral", "pixtral", "mixtral", "voxtral"),
 }
 _DATE = re.compile(
-    r"(?<![\d.])(?:20\d\d-[01]\d-[0-3]\d|20[2-9]\d[01]\d[0-3]\d|2[3-9][01]\d[0-3]\d|[01]\d-20\d\d|[01]\d[0-3]\d|2[3-9][01]\d"
+    r"(?<![\d.])(?:20\d\d-[01]\d-[0-3]\d|20[2-9]\d[01]\d[0-3]\d|2[3-9][01]\d[0-3]\d"
+    r"|[01]\d-20\d\d|[01]\d[0-3]\d|2[3-9][01]\d"
     r"|(?<=preview-)[01]\d-[0-3]\d|(?<=exp-)[01]\d-[0-3]\d|00\d)(?![\d.])"
 )
 _CONTEXT = re.compile(r"(?<![\d.])\d+[ke](?![a-z\d])|(?<![\d.])[1-9]m(?![a-z\d])")

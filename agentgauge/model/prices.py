@@ -1,4 +1,4 @@
-"""What requests cost: prices that a model's table gives, that a plugin knows, or that nobody knows."""
+"""What requests cost: prices that a model's table gives, that a plugin knows, or none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PriceList(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NoPrices:
-    """Of a model whose prices nobody knows."""
+    """Of a model whose prices are not known."""
 
     known = free = False
     source = ""

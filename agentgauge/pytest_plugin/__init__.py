@@ -21,6 +21,7 @@ from agentgauge.pytest_plugin.options import (
     add_options,
     add_task_markers,
     add_task_options,
+    given,
     import_named,
     is_any_given,
     named_files,
@@ -72,6 +73,11 @@ def pytest_load_initial_conftests(
         from agentgauge.core.files import refusal
 
         raise pytest.UsageError(refusal(error)) from None
+    options = given(early_config.known_args_namespace)
+    if (options.resume or options.rescore) and not early_config.known_args_namespace.file_or_dir:
+        from agentgauge.pytest_plugin.run_state import name_tests
+
+        name_tests(early_config, args)
     yield
     import_named(early_config)
     # by now the project's own options are known, and the tasks of its conftest.py
@@ -141,6 +147,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
         if collection := activate_late(metafunc.config):
             collection.generate(metafunc, marker.args[0])
+        elif hasattr(metafunc.config, "workerinput"):  # an error of the collection: -k and -m cannot hide it
+            pytest.fail(
+                "with -n, AgentGauge must know before collection that there are benchmark cases: name the model, such"
+                " as --model=baseline, or put an agentgauge.toml into the project's root folder",
+                pytrace=False,
+            )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

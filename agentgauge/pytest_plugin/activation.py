@@ -104,7 +104,7 @@ class LastFailed:
         get, put, lists = self._cache.get, self._cache.set, self._lists
 
         def get_given(key: str, default: Any) -> Any:
-            return deepcopy(lists[key]) if key in lists else get(key, default)  # as of a file: whoever reads changes it
+            return deepcopy(lists[key]) if key in lists else get(key, default)  # as of a file: the reader changes it
 
         def put_given(key: str, value: object) -> None:
             if key in lists:

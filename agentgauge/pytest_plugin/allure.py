@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ from allure_pytest.utils import allure_labels, allure_links, format_allure_link,
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import write_whole
 from agentgauge.core.redaction import redact
-from agentgauge.pytest_plugin.keys import OWN, PLANNED, RUNNING
+from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED, RUNNING
 from agentgauge.run.run import Run
 from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
@@ -129,6 +129,14 @@ class AllureOwn:
             if self._writer and PLANNED in item.stash and (result := self._result()):
                 self._writer.said = _said(self.config, item, result) | self._writer.said
 
+    def pytest_sessionfinish(self) -> None:
+        """Note for the end of the run that something could not be kept."""
+        if self._writer and (lost := self._writer.lost):
+            controller = self.config.pluginmanager.get_plugin("agentgauge-controller")  # None in xdist's workers
+            output: dict[str, Any] = {} if controller else self.config.workeroutput  # type: ignore[attr-defined]
+            notes = controller.run.notes if controller else output.setdefault(NOTES, [])
+            notes.append(f"Allure's results lack some of what your code says about cases: {lost}")
+
     def _result(self) -> Any:
         """allure-pytest's result of the running test."""
         listener: Any = self.config.pluginmanager.get_plugin("allure_listener")
@@ -177,6 +185,7 @@ class _Writer(AllureFileLogger):
         self._folders = (self._report_dir, own)
         self.ids: dict[str, str] = {}  # allure-pytest's id of a case's result → that of the case
         self.said: dict[str, Any] = {}  # of the running case
+        self.lost = ""  # why something of the project's could not be kept
         self._runs_case = False
 
     def begin(self, item: pytest.Item) -> None:
@@ -245,9 +254,11 @@ class _Writer(AllureFileLogger):
         data = attr.asdict(item, filter=lambda _, value: bool(value) or value is False)
         text = redact(json.dumps(data, ensure_ascii=False, default=str)).encode("utf-8", "replace")
         own = self._folders[1]
-        with suppress(OSError):  # a full disk stops the run, which says so
+        try:
             own.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_whole(own / name, text)
+        except OSError as error:
+            self.lost = self.lost or f"{error.filename or own} cannot be written ({error.strerror or error})"
 
 
 _FIXTURES = ("befores", "afters")

@@ -23,7 +23,7 @@ from agentgauge.core.tracebacks import with_mistake
 from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, LOST_OUTPUT, NOTES, REFUSED
 from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
-from agentgauge.pytest_plugin.run_state import SELECTION, RunState
+from agentgauge.pytest_plugin.run_state import SELECTION, RunState, not_found
 from agentgauge.run.coordination.stopping import Interrupts, RunningFile, RunningWork
 from agentgauge.run.crashes import GUILTY, Suspects, store_crash, unended
 from agentgauge.run.partition import GROUPS, MODES
@@ -52,7 +52,7 @@ class Controller:
         self.reporting = Reporting(self.state)
         self._interrupts = Interrupts()
         self._suspects = Suspects.read(self.folder.path)  # of the run that is resumed, and of workers that have died
-        self._first = sorted(self._suspects.names)  # in this order all processes collect, whoever dies later
+        self._first = sorted(self._suspects.names)  # in this order all processes collect, whichever dies later
         self._scheduling: Scheduling | None = None
         self._running_at_death: dict[str, list[str]] = {}  # worker → the tests that were running when it died
         self._loaded_early = False
@@ -266,6 +266,8 @@ class Controller:
     def _end(self, session: pytest.Session, exitstatus: int) -> None:
         try:
             self.run.end_beside()
+            if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+                self.run.notes += not_found(self.config, self.settings)
             if terminal := self.config.pluginmanager.get_plugin("terminalreporter"):
                 with suppress(OSError):  # of a terminal that is not ours
                     terminal.flush()  # ours notes that it cannot be written

@@ -82,12 +82,6 @@ def sample(request: pytest.FixtureRequest) -> str:
     planned: Planned | None = request.node.stash.get(PLANNED, None)
     if planned is not None:
         return planned.name
-    if request.node.get_closest_marker("benchmark_task") and hasattr(request.config, "workerinput"):
-        pytest.fail(
-            "with -n, AgentGauge must know before collection that there are benchmark cases: name the model, such as"
-            " --model=baseline, or put an agentgauge.toml into the project's root folder",
-            pytrace=False,
-        )
     pytest.fail(
         "the fixtures sample, solve and outcome are for test functions that are marked with benchmark_task(name)",
         pytrace=False,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from argparse import Namespace
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,67 @@ def is_asked_for(option: Namespace, settings: Settings) -> bool:
     return bool(needed or settings.shared or settings.assignment or settings.file.keeps_own_tests)
 
 
+def name_tests(config: pytest.Config, arguments: list[str]) -> None:
+    """Let a command line that names no tests name those of the run that it resumes or scores again, as run.json has
+    them. Called in each process, before pytest looks for conftest.py files.
+
+    The plan selects among the tests of a file. A run folder may be a stranger's: nothing is named unless all words are
+    installed packages or lie below the project's folder, and none lies in the run folder.
+    """
+    known, options = config.known_args_namespace, given(config.known_args_namespace)
+    earlier = RunFolder(Path(options.resume or options.rescore))
+    try:
+        named = [word.partition("::")[0] if earlier.has_plan else word for word in _named(earlier)]
+    except (OSError, UsageProblem):
+        return  # the run is refused later, with the reason
+    packages = [word for word in named if _is_package(word)]
+    places = [_package(word) if word in packages else _path(word, config.rootpath) for word in named]
+    if any(place is None or place.is_relative_to(earlier.path.resolve()) for place in places):
+        return
+    here = config.invocation_params.dir
+    shown = named if packages else [word.removeprefix(f"{here}/") for word in named]
+    known.file_or_dir = [*dict.fromkeys(shown)]
+    known.pyargs = known.pyargs or bool(packages)
+    arguments[:0] = ["--pyargs"] * bool(packages) + known.file_or_dir
+
+
+def _package(word: str) -> Path | None:
+    """Where the package of the name lies; None without one."""
+    spec = find_spec(word.partition("::")[0].partition(".")[0])
+    return Path(spec.origin).resolve() if spec and spec.origin else None
+
+
+def _path(word: str, root: Path) -> Path | None:
+    """Where the tests of the word lie; None if that is not below the project's folder."""
+    path = Path(word.partition("::")[0])
+    place = path.resolve()
+    return place if path.is_absolute() and place.exists() and place.is_relative_to(root.resolve()) else None
+
+
+def not_found(config: pytest.Config, settings: Settings) -> list[str]:
+    """Why pytest has found no test of the run that is resumed or scored again, and what to write. Raises OSError and
+    UsageProblem."""
+    option, earlier = config.option, settings.run_dir if settings.resume else settings.rescore
+    if earlier is None or option.keyword or option.markexpr:
+        return []
+    words = _named(RunFolder(earlier))
+    pyargs = ["--pyargs"] * any(map(_is_package, words))
+    named = " ".join(map(shlex.quote, [*pyargs, *words]))
+    how = f"name its tests as the run did: {named}" if named else "name its tests"
+    return [f"no test of {earlier} was found; give the command in the project's folder, or {how}"]
+
+
+def _named(earlier: RunFolder) -> list[str]:
+    """The tests that an earlier run named: packages, absolute paths. Raises OSError and UsageProblem."""
+    words = (earlier.read_json("run.json").get("selection") or {}).get("arguments")
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
+
+
+def _is_package(word: str) -> bool:
+    """Whether a word of run.json names a package for ``--pyargs``: paths stand there in their absolute form."""
+    return bool(re.fullmatch(r"[A-Za-z_][\w.]*(::.*)?", word))
+
+
 def continue_selection(config: pytest.Config) -> None:
     """A run that ended before it had a plan is planned when it is resumed, with the selection that it was started with.
 
@@ -46,13 +110,11 @@ def continue_selection(config: pytest.Config) -> None:
 
 
 def select(config: pytest.Config, earlier: Mapping[str, Any]) -> None:
-    """Apply the selection of an earlier run if the command line selects nothing. Called in each process, because
+    """Apply the options of an earlier run's selection if the command line has none. Called in each process, because
     xdist's workers know only the command line."""
     for name, attribute in (("keyword", "keyword"), ("markexpr", "markexpr"), ("limit", destination("--limit"))):
         if earlier.get(name) and not getattr(config.option, attribute):
             setattr(config.option, attribute, earlier[name])
-    if config.args_source is not pytest.Config.ArgsSource.ARGS and earlier.get("arguments"):
-        config.args = earlier["arguments"]
 
 
 def selection(config: pytest.Config) -> dict[str, Any]:
@@ -70,7 +132,8 @@ def words(config: pytest.Config) -> list[str]:
     given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
     options = (("-k", chosen["keyword"]), ("-m", chosen["markexpr"]))
     limit = [f"--limit={chosen['limit']}"] if chosen["limit"] else []
-    return [*given, *(word for name, value in options if value for word in (name, value)), *limit]
+    pyargs = ["--pyargs"] * bool(given and config.option.pyargs)
+    return [*pyargs, *given, *(word for name, value in options if value for word in (name, value)), *limit]
 
 
 @dataclass

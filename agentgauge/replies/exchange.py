@@ -143,7 +143,7 @@ def _restored(data: Mapping[str, Any], folder: Path) -> ToolOutput:
     if "data" not in data:
         return ToolOutput(data["type"], str(data["content"]))
     target = folder / data["file"]
-    if not target.resolve().is_relative_to(folder.resolve()):  # nobody's file may be overwritten
+    if not target.resolve().is_relative_to(folder.resolve()):  # no other file may be overwritten
         raise ValueError(f"it names the file {data['file'][:100]!r} outside of its case's folder: do not use it")
     content = base64.b64decode(data["data"], validate=True)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -51,7 +51,7 @@ class Stages:
         self._keep(case, config, placeholders.to_placeholders(asdict(checkpoint)))
 
     def drop(self, case: CaseId, config: str) -> None:
-        """Forget the checkpoint of a case, which has finished."""
+        """Drop the checkpoint of a case, which has finished."""
         if self._stored(case, config):
             with contextlib.suppress(OSError):  # it is used no more, unless the case is run again
                 self._keep(case, config, {})

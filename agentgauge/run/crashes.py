@@ -130,7 +130,7 @@ class Suspects:
         return {name for group in self.groups for name in group}
 
     def worker_died(self, running: Iterable[str], reached: str, *, again: bool) -> bool:
-        """A worker died while the tests ``running`` were in flight and pytest had reached the test ``reached``. Returns
+        """A worker died while the tests ``running`` ran and pytest had reached the test ``reached``. Returns
         whether that one is guilty: it was a suspect, and nothing else was running. ``again``: it gets another attempt
         in any case, and stays a suspect."""
         together = sorted({*running, reached})

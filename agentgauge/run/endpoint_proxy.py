@@ -1,5 +1,5 @@
 """The server at which programs reach a model: an agent program the model and the tools of its case, an agent inside a
-project's own test the run's model, and whoever has the address the model of ``agentgauge serve-model``.
+project's own test the run's model, and a program that has the address the model of ``agentgauge serve-model``.
 
 ``GET /v1/models``, ``POST /v1/chat/completions`` as OpenAI has them; ``GET /tools``, the tools as OpenAI functions, and
 ``POST /tools/NAME`` with the arguments as the body. Every request carries the bearer token of one session, such as a

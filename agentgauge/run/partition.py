@@ -1,5 +1,5 @@
 """Partitions cases: those of a plan over shards, and those that pytest has collected over xdist's workers. The same
-cases give the same partition to whoever computes it: each machine with a shard, each worker, the scheduler."""
+cases give the same partition wherever it is computed: each machine with a shard, each worker, the scheduler."""
 
 from __future__ import annotations
 

@@ -117,9 +117,9 @@ class Rate:
 
 
 def in_flight(waiting: Waiting) -> str:
-    """``12/256 requests in flight``; nothing before the first request to an endpoint."""
+    """``12/256 concurrent requests``; nothing before the first request to an endpoint."""
     limit = min(waiting.limit, waiting.slots)
-    return f"{waiting.running}/{max(limit, waiting.running)} requests in flight" if limit else ""
+    return f"{waiting.running}/{max(limit, waiting.running)} concurrent requests" if limit else ""
 
 
 def retries(waiting: Waiting) -> str:

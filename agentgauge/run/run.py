@@ -258,7 +258,7 @@ class Run:
         raise UsageProblem(f"there is no case to run: {'; '.join(vision_lines(self.settings)) or why}")
 
     def why_empty(self) -> list[str]:
-        """Why it is as it should be that no case is planned, a sentence each; none where nobody says so."""
+        """Why it is as it should be that no case is planned, a sentence each; none where no plugin says so."""
         return self.hooks.lines("pytest_agentgauge_empty", run=self)
 
     def _ended(self) -> None:
@@ -508,7 +508,7 @@ async def _to_its_end(work: asyncio.Future[None]) -> None:
             cancelled = error
     if cancelled:
         with suppress(asyncio.CancelledError):
-            work.exception()  # is not logged as one that nobody has seen
+            work.exception()  # is not logged as one that was never retrieved
         raise cancelled
     work.result()
 

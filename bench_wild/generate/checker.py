@@ -26,7 +26,8 @@ _NUMBER = (
     r"(?:\d{1,9}|two|three|four|five|six|seven|eight|nine|ten|several|multiple|N|[一二两三四五六七八九十多几]{1,9})"
 )
 _SERIAL_TIMES = re.compile(
-    rf"\bserial(?:ly)?\b[^.;\n]{{0,40}}\b{_NUMBER}\s+times|\b{_NUMBER}\s+times\s+(?:\w+\s+)?serial(?:ly)?\b|串行[^。；\n]{{0,20}}{_NUMBER}\s*次"
+    rf"\bserial(?:ly)?\b[^.;\n]{{0,40}}\b{_NUMBER}\s+times|\b{_NUMBER}\s+times\s+(?:\w+\s+)?serial(?:ly)?\b"
+    rf"|串行[^。；\n]{{0,20}}{_NUMBER}\s*次"
     rf"|{_NUMBER}\s*次串行",
     re.IGNORECASE,
 )

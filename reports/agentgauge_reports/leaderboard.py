@@ -232,7 +232,7 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
 def wording_notes(task: Task, run: Mapping[str, Any]) -> list[str]:
     """What a reader of the task's published table must know of the run's prompts."""
     version = run.get("prompts", {}).get(task.name)  # a run that was put together from others may lack it
-    note = task.prompts.note(version, run["options"]) if task.prompts and version else ""
+    note = task.prompts.note(version, _options(run, task)) if task.prompts and version else ""
     return [f"{task.name}: {note}"] if note else []
 
 
@@ -248,6 +248,11 @@ def not_comparable(summary: Mapping[str, Any], tasks: Iterable[Task]) -> dict[st
         for reason in _reasons(summary["run"], task, summary["tasks"][task.name]):
             found.setdefault(reason, []).append(task.name)
     return found
+
+
+def _options(run: Mapping[str, Any], task: Task) -> dict[str, Any]:
+    """The values of the task's options. A run of an earlier version may lack some."""
+    return {**{option.name: option.usual for option in task.options}, **run["options"]}
 
 
 def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Iterator[str]:
@@ -268,7 +273,7 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
         yield "strict scoring"
     if task.tools:
         yield from by_state(run["tools"], reasons=False)
-    yield from published.not_comparable(run["options"])
+    yield from published.not_comparable(_options(run, task))
     yield from published.not_official(data.get("differences", ()))
     yield from given_notes(part)
     if data["left_out"]:

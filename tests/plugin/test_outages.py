@@ -269,7 +269,7 @@ def test_a_run_names_them(project, endpoint, workers):
     project.add_to_conftest(OFTEN + SOON_OLD)
     result = project.run_process("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", *workers)
     assert result.status == 0, result.output
-    line = r"^0/6 · passed 0 · wrong 0 · broken 0 · 6/\d+ requests in flight · 6 requests wait for more than "
+    line = r"^0/6 · passed 0 · wrong 0 · broken 0 · 6/\d+ concurrent requests · 6 requests wait for more than "
     assert re.search(line, result.output, re.MULTILINE), result.output
     assert "\n6/6 · passed 5" in result.output
     assert not (project.path / "run" / FILE).exists()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.mmau import records as made
 from tests.model.fault_server import FaultServer, answer, tool_call
-from tests.plugin.project import records, run_mmau, summary
+from tests.plugin.project import Project, pytest_here, records, run_mmau, summary
 
 # -- Wrong usage ends with status 4 and one helpful sentence, before collection.
 
@@ -229,3 +229,13 @@ def test_an_option_that_changes_nothing_is_named(options, line, tmp_path):
 def test_options_that_are_used_are_not_named(tmp_path):
     used = ("--mmau-judge", "baseline", "--model", "oracle", "-m", "mmau_math_standard", "--run-dir", "run")
     assert "not used" not in run_mmau(*used, *data(tmp_path), cwd=tmp_path).output
+
+
+@pytest.mark.parametrize("selection", [(), ("-k", "s1")], ids=["all", "some"])
+def test_workers_that_cannot_know_of_cases_say_what_to_give(tmp_path, selection):
+    project = Project.make(tmp_path / "project")
+    (project.path / "tests").mkdir()
+    (project.path / "test_toy.py").rename(project.path / "tests" / "test_toy.py")
+    result = pytest_here("tests", "-n", "1", *selection, cwd=project.path)
+    assert "with -n, AgentGauge must know before collection that there are benchmark cases" in result.output
+    assert result.status == 1

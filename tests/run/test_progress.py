@@ -38,7 +38,7 @@ def test_a_line_has_what_is_known(tmp_path, monkeypatch):
     Numbers(tmp_path / FILE, FORM, 0).write(1, 7, 20, 16, 2, 5, 40)
     Numbers(tmp_path / FILE, FORM, 1).write(0, 1, 16, 16, 0, 0, 2500)
     waits = "1 request waits for more than 2 min"
-    before = "8/32 requests in flight · 3 retries, 2 requests wait to be sent again · $0.50 · 254 tokens/s"
+    before = "8/32 concurrent requests · 3 retries, 2 requests wait to be sent again · $0.50 · 254 tokens/s"
     assert line.rows()[1] == f"{before} · {waits} · 1.2k tokens"
     for worker, sample in (("gw1", "s9"), ("gw0", "s3")):
         RunningCases(tmp_path, worker).begin(("toy", sample, 2), alone=False)
@@ -70,12 +70,12 @@ def test_no_time_is_left_known_where_retries_make_the_pace(tmp_path, monkeypatch
     ("waiting", "shown"),
     [
         (Waiting(), ("", "")),  # no endpoint was asked
-        (Waiting(limit=8, slots=32), ("0/8 requests in flight", "")),
-        (Waiting(running=3, limit=40, slots=32, retries=1), ("3/32 requests in flight", "1 retry")),
-        (Waiting(running=9, limit=4, slots=32), ("9/9 requests in flight", "")),  # the limit was halved meanwhile
+        (Waiting(limit=8, slots=32), ("0/8 concurrent requests", "")),
+        (Waiting(running=3, limit=40, slots=32, retries=1), ("3/32 concurrent requests", "1 retry")),
+        (Waiting(running=9, limit=4, slots=32), ("9/9 concurrent requests", "")),  # the limit was halved meanwhile
         (
             Waiting(limit=1, slots=1, retries=1, resting=1),
-            ("0/1 requests in flight", "1 request waits to be sent again"),
+            ("0/1 concurrent requests", "1 request waits to be sent again"),
         ),
     ],
 )
@@ -117,14 +117,14 @@ def test_the_line_of_a_terminal_never_wraps_and_makes_room(monkeypatch):
     shown: list[str] = []
     screen = Screen(shown.append, is_live=True)
     whole, line = "4/10 · passed 3 · wrong 1 · broken 0", "4/10 · passed 3 · wrong 1"  # broken would not fit as a whole
-    screen.draw([whole, "8/8 requests in flight"])
+    screen.draw([whole, "8/8 concurrent requests"])
     screen.draw([whole])
     screen.make_room()
     screen.make_room()
     screen.draw([whole], last=True)
     rest, below = "\x1b[K", "\x1b[J"
     assert shown == [
-        f"\r{line}{rest}\n8/8 requests in flight{rest}{below}",
+        f"\r{line}{rest}\n8/8 concurrent requests{rest}{below}",
         f"\r\x1b[1A{line}{rest}{below}",
         f"\r{below}",
         f"\r{line}{rest}{below}\n",

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentgauge_reports.leaderboard import not_comparable
 
+from agentgauge.core.registry import Registry
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.project import ROOT, Result, python, records, summary, without_times
 from tests.run_folders.make import RUNS, command
@@ -233,3 +235,16 @@ def test_the_figures_are_the_same_when_scored_again(folder, kind, tmp_path):
     assert done.status == (1 if kind == OTHERS else 0), done.output  # broken and missing cases stay what they are
     assert figures(tmp_path / "again") == figures(folder)
     assert statuses(tmp_path / "again") == statuses(folder)
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [("--wild-evaluator", "evaluator 2026 instead of 2025"), ("--mmau-judge", "judge oracle"), ("--wild-language", "")],
+)
+def test_a_run_that_lacks_an_option_has_its_usual_value(option: str, reason: str) -> None:
+    found = json.loads((HERE / "2026-11" / OTHERS / "summary.json").read_text())
+    tasks = [Registry.installed()[name] for name in found["tasks"]]
+    reasons = not_comparable(found, tasks)
+    del found["run"]["options"][option]
+    assert not_comparable(found, tasks) == reasons
+    assert not reason or reason in reasons

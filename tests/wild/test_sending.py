@@ -11,7 +11,7 @@ import pytest
 
 from bench_wild.data import Session, build_session
 from bench_wild.files import RESULTS, write_result_lines
-from bench_wild.options import not_comparable
+from bench_wild.options import OPTIONS, not_comparable
 from bench_wild.prompts import Sending, convert_tools, normalised, offered_tools, opening
 from bench_wild.run import with_inputs
 from tests.wild.scoring import GOLD, TOOLS, perfect, record, tool
@@ -145,7 +145,7 @@ def test_exported_requests_are_those_that_were_sent(tmp_path: Any) -> None:
 
 def test_a_run_without_context_is_not_comparable_and_one_without_roles_is() -> None:
     """The earlier release removes the speakers' names by default."""
-    usual = {"--wild-evaluator": "2025", "--wild-language": "en"}
+    usual = {option.name: option.usual for option in OPTIONS} | {"--wild-evaluator": "2025"}
     assert not_comparable({**usual, "--wild-no-roles": True}) == []
     assert not_comparable({**usual, "--wild-no-context": True}) == ["without the earlier tasks"]
     reason = "schemas azure instead of original"

@@ -122,7 +122,8 @@ def rate_of(stream: Any) -> Fraction:
 
 
 FORMATS = (
-    "aac,ac3,aiff,amr,ape,asf,au,avi,caf,dirac,dts,dv,eac3,flac,flv,gif,h264,hevc,ivf,m4v,matroska,mjpeg,mov,mp3,mpeg,mpegts,"
+    "aac,ac3,aiff,amr,ape,asf,au,avi,caf,dirac,dts,dv,eac3,flac,flv,gif,h264,hevc,ivf,m4v,matroska,mjpeg,mov,mp3,"
+    "mpeg,mpegts,"
     "mpegvideo,mxf,nut,obu,ogg,rm,tta,voc,w64,wav,wtv,wv"
 )
 """Kinds of files that are opened. Play lists are none of them: they would name other files and addresses."""

@@ -269,7 +269,7 @@ _TOOL = """\
 ## {name}
 
 {function}
-Whoever calls this function writes its arguments in JSON."""
+The caller writes its arguments in JSON."""
 
 _GLM4_FORMS = (tag("tool_call"), NAMED_LINE, JSON)
 

@@ -52,7 +52,8 @@ _FUNCTION = re.compile(r"""["']?([^\s<>{}"']{1,200})["']?(?:>\s*|\s*(?=\{))""")
 _NOTHING = re.compile(r"(?:null|None)?\s*(?=</function>|</tool_call>)")
 _PARAMETER = re.compile(r"""<parameter=["']?([^<>\n"']{1,200})["']?>(?:\r?\n)?""")
 _PARAMETER_END = re.compile(
-    r"(?:\r?\n)?</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))|(?:\r?\n)?(?=</function>\s*(?:</tool_call>|\Z))"
+    r"(?:\r?\n)?</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))"
+    r"|(?:\r?\n)?(?=</function>\s*(?:</tool_call>|\Z))"
 )
 _TOOL_NAME = re.compile(r"\s*(\w[^\s<>{}\[\]\"']{0,199})(?:\s*(?=<arg_key>|</tool_call>)|[ \t\r]*\n\s*(?=\{))")
 _KEY = re.compile(r"<arg_key>([^<>]{1,200})</arg_key>\s*<arg_value>")

@@ -94,7 +94,7 @@ class EmbeddedModel:
 
     def _outcome(self, sent: bytes, case: CaseKey | None) -> dict[str, Any] | BaseException:
         """The chat completion for a request's body, or why there is none."""
-        body = json.loads(sent)  # its own copy: nobody else's messages can be changed
+        body = json.loads(sent)  # its own copy: the caller's messages stay as they are
         tools = tuple(body.get("tools") or ())
         request = ChatRequest(messages=tuple(body["messages"]), tools=tools, seed=body.get("seed"), case=case)
         try:

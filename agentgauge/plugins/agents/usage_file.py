@@ -17,7 +17,7 @@ _FIGURES = ("elapsed_sec", "usd", "prompt_tokens", "completion_tokens")
 
 @dataclass(frozen=True, slots=True)
 class OwnFigures:
-    """Time and cost as the agent states them; nobody has checked them."""
+    """Time and cost as the agent states them; they are not checked."""
 
     seconds: float = 0.0
     usage: Usage = field(default_factory=Usage)  # one request, if there is any figure of it

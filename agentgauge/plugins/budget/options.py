@@ -12,7 +12,8 @@ from agentgauge.core.option import option
 class BudgetOptions:
     budget: Any = option(
         "--budget=AMOUNT",
-        "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min; dollars need prices of all models",
+        "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min; dollars need prices of all models, and"
+        " abandoned requests do not count",
         reader="agentgauge.model.budget:parse_budget",
         usual="none",
         together=True,

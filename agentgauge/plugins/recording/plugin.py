@@ -54,7 +54,11 @@ def pytest_agentgauge_header(run: Run) -> Iterable[str]:
     from agentgauge.plugins.recording.options import RecordingOptions
 
     file = run.settings.of(RecordingOptions).replay
-    return [f"replaying {file}; no model is called and no tool runs"] if file else []
+    return (
+        [f"replaying {file}; no model is called and no tool runs, and the cost is that of the recording"]
+        if file
+        else []
+    )
 
 
 def pytest_agentgauge_process(process: Process) -> Part | None:

@@ -199,7 +199,7 @@
 
   function follow() {
     events?.close();
-    if (document.hidden) return; // a browser allows few connections to one server, and nobody looks
+    if (document.hidden) return; // a browser allows few connections to one server, and the page is not seen
     let name = location.hash.startsWith("#run=") ? location.hash.slice(5) : "";
     try { name = decodeURIComponent(name); } catch { name = ""; }
     const source = new EventSource(name ? `/events?run=${encodeURIComponent(name)}` : "/events");

@@ -263,3 +263,27 @@ def test_a_test_plan_selects_exactly_its_cases(tmp_path, workers, monkeypatch):
     monkeypatch.delenv("ALLURE_TESTPLAN_PATH")
     assert project.run("--model=oracle", "--run-dir=third", f"--allure-ids={ids[0]}", *workers).status == 0
     assert len(json.loads((project.path / "third" / "planned.json").read_text())) == 1
+
+
+LOST = """
+import allure
+from pathlib import Path
+from agentgauge.pytest_plugin import benchmark_task
+
+@allure.tag("marked")
+@benchmark_task("toy.say")
+def test_say(outcome):
+    Path("run/own-allure").touch()  # where the folder should be
+    outcome.check()
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["serial", "n1"])
+def test_what_cannot_be_kept_is_said_at_the_end(tmp_path, workers):
+    project = Project.make(tmp_path / "project", samples=2)
+    (project.path / "test_toy.py").write_text(LOST)
+    result = project.run("--model=oracle", "--run-dir=run", "--alluredir=allure", *workers)
+    where = project.path / "run" / "own-allure"
+    lost = f"Allure's results lack some of what your code says about cases: {where} cannot be written (File exists)"
+    assert result.output.count(lost) == 1, result.output
+    assert result.status == 0

@@ -57,7 +57,7 @@ WORKERS = [(), ("-n", "2"), ("-n", "3", "--dist", "loadscope"), ("-v",), ("-q",)
 def test_cases_that_end_before_the_first_one_are_counted_and_kept(project, model, first_waits, options):
     process = project.start(*model, "--run-dir", "run", *options)
     read_until(
-        process, r"^5/6 · passed 4 · wrong 1 · broken 0 · .*\b1/\d+ requests in flight · .* so far: \S+ 80\.0 \(n 5\)"
+        process, r"^5/6 · passed 4 · wrong 1 · broken 0 · .*\b1/\d+ concurrent requests · .* so far: \S+ 80\.0 \(n 5\)"
     )
     interrupt(process)
     output, _ = process.communicate(timeout=60)
@@ -98,7 +98,7 @@ def test_a_run_whose_reports_have_all_come_explains_nothing(project, model):
 def at_the_fifth(event):
     """Sets the event once the progress line shows five cases that have ended."""
     return lambda written: (
-        event.set() if re.search(r"1/\d+ requests in flight", written.rpartition("5/6 ·")[2]) else None
+        event.set() if re.search(r"1/\d+ concurrent requests", written.rpartition("5/6 ·")[2]) else None
     )
 
 
