@@ -124,7 +124,8 @@ STEPS = PAGE.partition("## Send results elsewhere")[2].partition("\n## ")[0]
 def test_the_other_examples_of_the_page_work(tmp_path: Path) -> None:
     """Each with a bound that this run reaches."""
     examples = "\n\n".join(blocks(PAGE.partition("## Send results elsewhere")[0], "python"))
-    for old, new in (("> 60", ">= 0"), ("% 10", "% 1"), ('["usd"] > 20', '["requests"] > 7')):
+    bounds = [("> 60", ">= 0"), ("% 10", "% 1"), ('["usd"] > 20', '["requests"] > 7'), ('("wrong"', '("passed"')]
+    for old, new in bounds:
         assert old in examples
         examples = examples.replace(old, new)
     (tmp_path / "conftest.py").write_text(examples)
@@ -134,6 +135,8 @@ def test_the_other_examples_of_the_page_work(tmp_path: Path) -> None:
     assert "the slowest case: " in result.output and "Requests" in result.output
     assert FAILED not in result.output
     found = records(tmp_path / "run")
+    ended = [line.split() for line in (tmp_path / "failed.txt").read_text().splitlines()]
+    assert sorted(ended) == sorted([record["status"], record["task"], record["sample"]] for record in found)
     lines = (tmp_path / "slow.txt").read_text().splitlines()
     assert len(lines) == sum(record["transcript"]["usage"]["requests"] for record in found)
     assert {line.split()[0] for line in lines} == {"wild", "gta_atomic.e2e"}
