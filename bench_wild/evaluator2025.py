@@ -19,7 +19,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgauge.core.text import load_arguments
 from agentgauge.core.types import Json
 from bench_wild.arguments import find_tool, longest_common, same_text, words
 from bench_wild.data import GoldNode

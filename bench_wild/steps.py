@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agentgauge.core.text import compared, cut, load_arguments, looks_like_call, shown, shown_call, shown_text
 from agentgauge.core.types import Json
-from bench_wild.labels import ASK, EMPTY, PREPARE
+from bench_wild.labels import ASK, EMPTY, PREPARE, PSEUDO
 
 CORRECT = "correct"
 ERROR = "error"
@@ -227,6 +227,15 @@ def side_by_side(gold: LoggedCall, call: LoggedCall) -> Iterator[str]:
         got = shown(came[name]) if name in came else "nothing"
         same = expected == got
         yield f"  {' ' if same else '!'} {name:<{width}}  {expected}" + ("" if same else f"   got {got}")
+
+
+def in_words(action: Mapping[str, Json], observation: Json) -> str:
+    """An expected pseudo action, with the gold's own text; empty for a call. ``observation``: of its candidate."""
+    call = LoggedCall(str(action.get("name")), action.get("arguments"))
+    if call.name not in PSEUDO:
+        return ""
+    own = isinstance(observation, str) and observation.strip()
+    return f"{_shown_action(call)}, such as: {own}" if own else _shown_action(call)
 
 
 def _shown_action(call: LoggedCall) -> str:
