@@ -88,7 +88,7 @@ function callBlock(call, other) {
   if (call.text !== undefined) { block.append(textBlock(call.text)); return block; }
   const given = read(call.arguments, asWritten);
   block.append(put(make("b"), call.name || ""));
-  block.append(given && typeof given === "object" && !Array.isArray(given) ? argumentTable(given, other && Object.keys(given).filter((name) => !same(read(call.arguments)[name], other[name]))) : textBlock(asText(given), "mono"));
+  block.append(given && typeof given === "object" && !Array.isArray(given) ? argumentTable(given, other ? Object.keys(given).filter((name) => !same(read(call.arguments)[name], other[name])) : []) : textBlock(asText(given), "mono"));
   return block;
 }
 
