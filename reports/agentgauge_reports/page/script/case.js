@@ -110,7 +110,7 @@ function goldTable(rows, files, marked) {
   const side = (acts, others, label) => make("td", { "data-label": label }, ...partners(acts, others).map((other, number) => {
     const act = acts[number];
     const theirs = read(other.arguments);
-    const block = callBlock(act, marked && act.text === undefined ? Object(theirs) : null);
+    const block = callBlock(act, marked && typeof theirs === "object" ? theirs : null);
     if (marked && act.text === undefined) block.classList.add(act.name === other.name && same(read(act.arguments), theirs) ? "same" : "differs");
     return block;
   }), pictures(JSON.stringify(acts), files));
