@@ -295,7 +295,7 @@ def _sentence(numbers: Sequence[int], total: int, whose: str, end: str) -> str:
         return f"reply {numbers[0]} of {total}{whose} {end}"
     end = end.replace("was ", "were ", 1).replace("is a refusal", "are refusals")
     if len(numbers) == total:
-        return f"all {total} replies{whose} {end}"
+        return f"{'both' if total == 2 else f'all {total}'} replies{whose} {end}"
     if len(numbers) > _LISTED:
         return f"{len(numbers)} of {total} replies{whose} {end}"
     listed = f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

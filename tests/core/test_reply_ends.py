@@ -15,6 +15,7 @@ from agentgauge.core.types import Event, Score
         (["length"], "the reply was cut at max_tokens 48"),
         (["length", "stop"], "reply 1 of 2 was cut at max_tokens 48"),
         (["length", "stop", "length"], "replies 1 and 3 of 3 were cut at max_tokens 48"),
+        (["length"] * 2, "both replies were cut at max_tokens 48"),
         (["length"] * 3, "all 3 replies were cut at max_tokens 48"),
         (["length"] * 5, "all 5 replies were cut at max_tokens 48"),
         (["length"] * 4 + ["stop"], "4 of 5 replies were cut at max_tokens 48"),
