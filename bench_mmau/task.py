@@ -247,7 +247,7 @@ _one = partial(_task, one_request=True)
 _tool = partial(
     _one,
     columns=TOOLS,
-    passes="the reply has the expected calls with the expected arguments; its text is not judged",
+    passes="the reply has the expected calls with the expected arguments, or exactly the expected text",
     runs=run.direct,
     judge=score.tools,
     gold=oracle.tool_call,
@@ -261,14 +261,7 @@ _dag = partial(
     judge=score.plans,
     gold=oracle.plan_choice,
 )
-_ds = partial(
-    _task,
-    columns=NOTEBOOKS,
-    passes="every question is answered rightly; code is judged by the answers alone",
-    judge=score.notebook,
-    requests=2,
-    pictures=_notebook_pictures(),
-)
+_ds = partial(_task, columns=NOTEBOOKS, judge=score.notebook, requests=2, pictures=_notebook_pictures())
 _contest = partial(
     _task,
     columns=CONTESTS,

@@ -102,7 +102,7 @@ E2E = Task(
         headline="AnsAcc",
         passes=(
             "the answer matches the reference, or the drawings match those of the gold where there is none; the calls"
-            " before it are not judged"
+            " before it do not decide"
         ),
         severity="critical",
         skills={
