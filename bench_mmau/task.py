@@ -110,6 +110,7 @@ def _task(
     skills: tuple[str, ...],
     *,
     columns: Sequence[TableColumn],
+    passes: str = "",
     runs: Callable[..., Coroutine[Any, Any, Output]],
     judge: Judge,
     gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
@@ -146,6 +147,7 @@ def _task(
             citation=CITATION,
             severity="critical" if any(name in weights for weights in DOMAINS.values()) else "normal",
             kinds=KINDS,
+            passes=passes,
             doubts=partial(_doubts, f"mmau.{name}"),
         ),
         published=Published(
@@ -245,12 +247,20 @@ _one = partial(_task, one_request=True)
 _tool = partial(
     _one,
     columns=TOOLS,
+    passes="the reply has the expected calls with the expected arguments, or exactly the expected text",
     runs=run.direct,
     judge=score.tools,
     gold=oracle.tool_call,
     dialects=("native", "react", *families()),
 )
-_dag = partial(_one, columns=PLANS, runs=run.direct, judge=score.plans, gold=oracle.plan_choice)
+_dag = partial(
+    _one,
+    columns=PLANS,
+    passes="the reply names the right plan; its reasons are not judged",
+    runs=run.direct,
+    judge=score.plans,
+    gold=oracle.plan_choice,
+)
 _ds = partial(_task, columns=NOTEBOOKS, judge=score.notebook, requests=2, pictures=_notebook_pictures())
 _contest = partial(
     _task,
@@ -260,9 +270,11 @@ _contest = partial(
     gold=oracle.program,
     requests=run.SAMPLES,
 )
+_EQUAL = "the judge finds the answer equal to the reference; the way to it is not judged"
 _math = partial(
     _one,
     columns=MATH,
+    passes=_EQUAL,
     judge=score.mathematics,
     gold=oracle.mathematics,
     runs=run.math,
@@ -270,7 +282,7 @@ _math = partial(
     texts=(prompts.JUDGE,),
     requests=2,
 )
-_shifted = partial(_task, columns=MATH, judge=score.mathematics, gold=oracle.mathematics, requests=3)
+_shifted = partial(_task, columns=MATH, passes=_EQUAL, judge=score.mathematics, gold=oracle.mathematics, requests=3)
 
 _UNDERSTANDING, _REASONING, _PLANNING = "understanding", "reasoning", "planning"
 _SOLVING, _CORRECTION = "problem_solving", "self_correction"
@@ -321,6 +333,7 @@ TASKS: tuple[Task, ...] = (
         data.CONTEST_PARSING,
         (_UNDERSTANDING,),
         columns=PARSING,
+        passes="the reply states the expected output; its reasons are not judged",
         runs=run.direct,
         judge=score.contest_parsing,
         gold=oracle.parsed_output,

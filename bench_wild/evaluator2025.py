@@ -19,12 +19,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgauge.core.text import load_arguments
 from agentgauge.core.types import Json
 from bench_wild.arguments import find_tool, longest_common, same_text, words
 from bench_wild.data import GoldNode
 from bench_wild.labels import ASK
-from bench_wild.steps import SHOWN, STOPS, LoggedCall, side_by_side
+from bench_wild.steps import STOPS, LoggedCall, side_by_side
 
 GOOD = 0.7
 """A call's score from which it is good. A text must exceed it not to count as an error."""
@@ -371,11 +370,9 @@ def explain_softly(error: str | None, bad: Sequence[BadCall]) -> str:
     if error is None:
         return ""
     lines = [error]
-    for one in bad[:SHOWN]:
+    for one in bad:
         lines.append(f"reply {one.reply + 1}, {one.call.name}: {', '.join(one.kinds)} (score {one.score:.2f})")
-        lines += side_by_side(load_arguments(one.gold.arguments), load_arguments(one.call.arguments))
-    if len(bad) > SHOWN:
-        lines.append(f"and {len(bad) - SHOWN} more wrong calls")
+        lines += side_by_side(one.gold, one.call)
     return "\n".join(lines)
 
 

@@ -89,7 +89,9 @@ def score_task(
         return Score(True, values, group=session.id)
     offered = _offered(session)
     labels = labels_of(verdict.steps, offered) or ("unscorable",)
-    return Score(False, values, labels, _explanation(verdict, offered), session.id, verdict.stops)
+    whole = judge(result, session.tools, fixes | {Fix.EVERY_STEP}) if result is not None else verdict
+    words = filter(None, (explain(whole.steps, offered), _note(verdict.stops)))
+    return Score(False, values, labels, "\n".join(words), session.id, verdict.stops)
 
 
 def score_sample(
@@ -176,10 +178,6 @@ def _completed(verdict: TurnVerdict, result: Mapping[str, Json] | None, session:
 
 def _offered(session: Session) -> Collection[str]:
     return {tool["function"]["name"] for tool in session.tools}
-
-
-def _explanation(verdict: TurnVerdict, offered: Collection[str]) -> str:
-    return "\n".join(filter(None, (explain(verdict.steps, offered), _note(verdict.stops))))
 
 
 def _note(stops: str) -> str:

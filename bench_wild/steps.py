@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agentgauge.core.text import compared, cut, load_arguments, looks_like_call, shown, shown_call, shown_text
 from agentgauge.core.types import Json
-from bench_wild.labels import ASK, EMPTY, PREPARE
+from bench_wild.labels import ASK, EMPTY, PREPARE, PSEUDO
 
 CORRECT = "correct"
 ERROR = "error"
@@ -106,7 +106,7 @@ def _unnamed(call: Json) -> str:
 
 
 SHOWN = 3
-"""Candidates of a step, and wrong steps of a task, that are spelled out; the rest is counted."""
+"""Candidates of a step that are spelled out; the rest is counted."""
 
 _ARGUMENT_LABELS: tuple[tuple[str, str], ...] = (
     ("error: args invalid json", "invalid_json"),
@@ -185,10 +185,7 @@ def _action_label(step: Step, offered: Collection[str]) -> str:
 def explain(steps: Sequence[Step], offered: Collection[str]) -> str:
     """The explanation; empty if no step is wrong. ``offered``: the names of the tools."""
     wrong = [step for step in steps if step.action == ERROR or step.arguments == ERROR]
-    blocks = [_action(step, offered) if step.action == ERROR else _arguments(step) for step in wrong[:SHOWN]]
-    if len(wrong) > SHOWN:
-        blocks.append(f"and {len(wrong) - SHOWN} more wrong steps")
-    return "\n".join(blocks)
+    return "\n".join(_action(step, offered) if step.action == ERROR else _arguments(step) for step in wrong)
 
 
 def _action(step: Step, offered: Collection[str]) -> str:
@@ -212,14 +209,16 @@ def _arguments(step: Step) -> str:
         if outcome == CORRECT:
             continue
         lines.append(f"step {step.place + 1}, {gold.name}: {_ARGUMENT_SENTENCES[_argument_label(outcome)]}")
-        lines += side_by_side(load_arguments(gold.arguments), load_arguments(call.arguments))
+        lines += side_by_side(gold, call)
     return "\n".join(lines)
 
 
-def side_by_side(wanted: Json, came: Json) -> Iterator[str]:
-    """One line for each argument; those that differ are marked."""
+def side_by_side(gold: LoggedCall, call: LoggedCall) -> Iterator[str]:
+    """One line for each argument, of which those that differ are marked; both calls where arguments cannot be read."""
+    wanted, came = load_arguments(gold.arguments), load_arguments(call.arguments)
     if not isinstance(came, Mapping) or not isinstance(wanted, Mapping):
-        yield from (f"  expected: {shown(wanted)}", f"  got:      {shown(came)}")
+        yield f"  expected: {shown_call(gold.name, gold.arguments)}"
+        yield f"  got:      {shown_call(call.name, call.arguments)}"
         return
     names = list(dict.fromkeys([*wanted, *came]))
     width = max(map(len, names), default=0)
@@ -228,6 +227,15 @@ def side_by_side(wanted: Json, came: Json) -> Iterator[str]:
         got = shown(came[name]) if name in came else "nothing"
         same = expected == got
         yield f"  {' ' if same else '!'} {name:<{width}}  {expected}" + ("" if same else f"   got {got}")
+
+
+def in_words(action: Mapping[str, Json], observation: Json) -> str:
+    """An expected pseudo action, with the gold's own text; empty for a call. ``observation``: of its candidate."""
+    call = LoggedCall(str(action.get("name")), action.get("arguments"))
+    if call.name not in PSEUDO:
+        return ""
+    own = isinstance(observation, str) and observation.strip()
+    return f"{_shown_action(call)}, such as: {own}" if own else _shown_action(call)
 
 
 def _shown_action(call: LoggedCall) -> str:

@@ -18,6 +18,7 @@ from bench_wild.prompts import VERSIONS
 from bench_wild.run import run_task
 from bench_wild.score import score_sample
 from bench_wild.source import WildData
+from bench_wild.steps import in_words
 from bench_wild.tables import CITATION, breakdowns, leaderboards
 
 PRESENTATION = Presentation(
@@ -36,6 +37,11 @@ PRESENTATION = Presentation(
     citation=CITATION,
     severity="critical",
     kinds=KINDS,
+    passes=(
+        "every reply has the expected calls, with arguments that the evaluator accepts, or is a text where one is"
+        " expected; what a text says is not judged"
+    ),
+    in_words=in_words,
     category=lambda tags: tags[-1],  # the session
 )
 

@@ -227,6 +227,7 @@ class Case:
     _open: int = 0  # requests that have no outcome yet
     _turn: int = 0
     _previous: dict[str, tuple[Message, ...]] = field(default_factory=dict)  # role → its last request
+    _offered: dict[str, list[Json]] = field(default_factory=dict)  # role → the tools of its last request
 
     def __post_init__(self) -> None:
         if found := self.resumed:
@@ -288,6 +289,9 @@ class Case:
         detail: dict[str, Any] = self._new_messages(role, request.messages)
         if role:
             detail["role"] = role
+        offered = [_outline(tool) for tool in request.tools]
+        if offered != self._offered.setdefault(role, []):
+            detail["tools"] = self._offered[role] = offered
         self._open += 1
         with self.clock.at("endpoint") as exchange:
             try:
@@ -469,6 +473,13 @@ def _checked_answer(found: tuple[Any, str], kind: type[Answer]) -> Answer:
     if not isinstance(answer, kind):
         raise UsageProblem(f"{hook} answered {answer!r}; give a {kind.__name__}, or None to leave it to the others")
     return answer
+
+
+def _outline(tool: Mapping[str, Any]) -> dict[str, Json]:
+    """What a record keeps of a tool that a request offers."""
+    function = tool.get("function")
+    known = function if isinstance(function, Mapping) else tool
+    return {"name": str(known.get("name", "")), "description": str(known.get("description") or "")}
 
 
 def _event(

@@ -68,6 +68,15 @@ def nothing(*_: Any) -> tuple[()]:
     return ()
 
 
+InWords = Callable[[Mapping[str, Json], Json], str]
+"""``(action, observation)``: an action of the gold that is no call, for a person; empty for a call."""
+
+
+def no_words(action: Mapping[str, Json], observation: Json) -> str:
+    """Of a task whose gold has calls only."""
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Presentation:
     """A task's titles, columns and headline figure. ``published`` is by default all columns, ``headline`` the first of
@@ -89,6 +98,9 @@ class Presentation:
     kinds: Mapping[str, str] = field(
         default_factory=dict
     )  # label, or cause of a broken case → its kind, of FAULTS or BREAKS
+
+    passes: str = ""  # what every passed case has done, and what is not judged: a sentence for a case without one
+    in_words: InWords = no_words
 
     notes: Callable[[Mapping[str, Mapping[str, Any]]], Sequence[str]] = nothing
     """``(metrics)``, as in ``summary.json``: notes for a reader of the table, one sentence each."""

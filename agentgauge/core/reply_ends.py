@@ -294,6 +294,8 @@ def _sentence(numbers: Sequence[int], total: int, whose: str, end: str) -> str:
     if len(numbers) == 1:
         return f"reply {numbers[0]} of {total}{whose} {end}"
     end = end.replace("was ", "were ", 1).replace("is a refusal", "are refusals")
+    if len(numbers) == total:
+        return f"{'both' if total == 2 else f'all {total}'} replies{whose} {end}"
     if len(numbers) > _LISTED:
         return f"{len(numbers)} of {total} replies{whose} {end}"
     listed = f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

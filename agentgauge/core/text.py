@@ -205,9 +205,23 @@ def shown_call(name: str, arguments: Json) -> str:
     """A call as ``name(argument=value, ...)``. ``arguments``: an object, its JSON text, or whatever a model gave
     instead, which is shown as it is."""
     loaded = load_arguments(arguments)
+    if isinstance(arguments, str) and isinstance(loaded, str):
+        return f"{name}({cut(arguments)}{' (ends here)' if _is_unfinished(arguments) else ''})"
     if not isinstance(loaded, Mapping):
-        return f"{name}({cut(arguments if isinstance(arguments, str) else shown(arguments))})"
+        return f"{name}({shown(loaded)})"
     return cut(f"{name}({', '.join(f'{key}={shown(value, _ARGUMENT)}' for key, value in loaded.items())})", _CALL)
+
+
+def _is_unfinished(text: str) -> bool:
+    """Whether a text is the beginning of a JSON object, as a model's arguments are whose reply was cut."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        ends = error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip())
+        return ends and text.lstrip().startswith("{")
+    except (ValueError, RecursionError):
+        pass
+    return False
 
 
 def load_arguments(arguments: Json) -> Json:

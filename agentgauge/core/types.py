@@ -123,9 +123,10 @@ class Event:
     name: str  # model name or tool name
     start: float  # seconds since the epoch
     seconds: float  # without waiting for slots
-    # model: messages (new ones only), reply, finish_reason, max_tokens of a reply that was cut, role if any, observed
-    # (see agentgauge.model.observed); tool: arguments, result; both: cached, the seconds of the first answer, where the
-    # reply or result is from the folder of --cache
+    # model: messages (new ones only), tools (name and description, where they are not those of the request before),
+    # reply, finish_reason, max_tokens of a reply that was cut, role if any, observed (see agentgauge.model.observed);
+    # tool: arguments, result; both: cached, the seconds of the first answer, where the reply or result is from the
+    # folder of --cache
     detail: Mapping[str, Json]
     error: str | None = None  # the message that the model got, or the fault
 

@@ -10,7 +10,7 @@ from agentgauge.agent.dialect import INVALID_ACTION, NO_ACTION
 from agentgauge.core.text import compared, cut, shown_call, shown_text
 from agentgauge.core.types import Json
 
-SHOWN = 3  # findings that an explanation spells out; the rest is counted
+SHOWN = 3  # texts of a reference that an explanation names
 
 _SENTENCES = {
     "wrong_answer": "the answer is wrong",
@@ -42,13 +42,13 @@ class WrongStep:
 
 def explain(findings: Sequence[WrongStep]) -> str:
     """The explanation; empty if nothing is wrong."""
-    blocks = [
-        compared(f"{one.where}: {'; '.join(_SENTENCES[label] for label in one.labels)}", one.expected, one.got)
-        for one in findings[:SHOWN]
-    ]
-    if len(findings) > SHOWN:
-        blocks.append(f"and {len(findings) - SHOWN} more wrong steps")
-    return "\n".join(blocks)
+    return "\n".join(compared(f"{one.where}: {_reasons(one.labels)}", one.expected, one.got) for one in findings)
+
+
+def _reasons(labels: Sequence[str]) -> str:
+    """The first label is the reason; others may have led to it."""
+    first, *others = (_SENTENCES[label] for label in labels)
+    return f"{first} (also: {'; '.join(others)})" if others else first
 
 
 def calls_made(names: Sequence[str]) -> str:
@@ -62,13 +62,18 @@ def calls_made(names: Sequence[str]) -> str:
 
 
 def shown_turn(turn: Mapping[str, Json]) -> str:
-    """A call with its arguments and its error, or a text."""
+    """A call with its arguments and its error, which does not repeat the arguments, or a text."""
     if "tool_calls" not in turn:
         return shown_text(str(turn.get("content") or ""))
-    function = turn["tool_calls"][0]["function"]
-    call = shown_call(function["name"], function["arguments"]).replace("{ROOT}/", "")
-    error = turn.get("error")
-    return f"{call} [{error.get('type')}: {cut(str(error.get('msg')))}]" if isinstance(error, Mapping) else call
+    function, error = turn["tool_calls"][0]["function"], turn.get("error")
+    given = function["arguments"]
+    call = shown_call(function["name"], given).replace("{ROOT}/", "")
+    if not isinstance(error, Mapping):
+        return call
+    message = str(error.get("msg"))
+    if isinstance(given, str) and given:
+        message = message.replace(given, "").rstrip(": ")
+    return f"{call} [{error.get('type')}: {cut(message)}]"
 
 
 def expected_answer(reference: Json) -> str:

@@ -72,6 +72,7 @@ STEP = Task(
         columns=tuple(STEP_COLUMNS.values()),
         published=("InstAcc", "ToolAcc", "ArgAcc", "SummAcc"),
         skills={"tool use": ()},
+        passes="every step calls the expected tool with the expected arguments, and the answer matches the reference",
     ),
     published=PUBLISHED,
     prompts=PROMPTS,
@@ -99,6 +100,10 @@ E2E = Task(
         columns=tuple(E2E_COLUMNS.values()),
         published=("P", "O", "L", "C", "AnsAcc", "AnsAcc+I"),
         headline="AnsAcc",
+        passes=(
+            "the answer matches the reference, or the drawings match those of the gold where there is none; the calls"
+            " before it do not decide"
+        ),
         severity="critical",
         skills={
             "reasoning": ("logic",),

@@ -19,6 +19,7 @@ from agentgauge.agent.react import FINISH
 from agentgauge.core.chat import CaseKey, ChatRequest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index, Row
+from agentgauge.core.presentation import InWords, no_words
 from agentgauge.core.task import Task
 from agentgauge.core.types import Event, Json, Record
 from agentgauge.data.find import find_used_data, refuse_other_data
@@ -206,12 +207,12 @@ GoldRow = dict[str, Any]
 """``{"step", "expected", "got"}``; the last two hold lists of ``{"name", "arguments"}`` or ``{"text"}``."""
 
 
-def side_by_side(output: Json) -> list[GoldRow]:
+def side_by_side(output: Json, in_words: InWords = no_words) -> list[GoldRow]:
     """Rows of calls and answers, in order. Empty for a prediction that does not hold its gold."""
     if not isinstance(output, Mapping):
         return []
     if "inference_log" in output:
-        return list(_logged(output["inference_log"]))
+        return list(_logged(output["inference_log"], in_words))
     gold, predicted = output.get("gold"), output.get("prediction")
     if not isinstance(gold, list) or not isinstance(predicted, list):
         return []
@@ -223,14 +224,18 @@ def side_by_side(output: Json) -> list[GoldRow]:
     ]
 
 
-def _logged(log: Mapping[str, Json]) -> Iterator[GoldRow]:
+def _logged(log: Mapping[str, Json], in_words: InWords) -> Iterator[GoldRow]:
     """A log of steps, each with candidates of what is right and with what came."""
     for key in sorted(filter(re.compile(r"step_\d{1,6}").fullmatch, log), key=lambda key: int(key[5:])):
         step = log[key]
         answers = step.get("inference_answer")
         found = answers.values() if isinstance(answers, Mapping) else ()
-        candidates = [each.get("action") or [] for each in found if isinstance(each, Mapping)]
-        expected = [_gold_call(call) for call in candidates[0]] if candidates else []
+        candidates = [each for each in found if isinstance(each, Mapping)]
+        first = candidates[0] if candidates else {}
+        expected = [
+            {"text": words} if (words := in_words(action, first.get("observation"))) else _gold_call(action)
+            for action in first.get("action") or ()
+        ]
         row = _gold_row(
             int(key[5:]) + 1, expected, _acts([{**(step.get("inference_output") or {}), "role": "assistant"}])
         )

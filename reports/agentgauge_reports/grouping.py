@@ -22,6 +22,7 @@ from agentgauge.core.causes import owner_of
 from agentgauge.core.estimate import Z, student, wilson
 from agentgauge.core.presentation import BREAKS, FAULTS
 from agentgauge.core.registry import Registry
+from agentgauge.core.reply_ends import CUT
 from agentgauge.core.task import Task
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.load import UNFINISHED, Run
@@ -193,6 +194,14 @@ def kind_of(case: CaseOutline, tasks: Registry) -> str:
     if case.status == "broken":
         return kind_of_cause(task, case.cause or "", case.error or "")
     return kind_of_labels(task, case.score.labels if case.score else ()) if case.status == "wrong" else ""
+
+
+def kind_below(case: CaseOutline, tasks: Registry) -> str:
+    """The kind of a case with a cut reply besides that; empty for other cases, and without another label."""
+    if kind_of(case, tasks) != CUT or case.score is None:
+        return ""
+    labels = tuple(label for label in case.score.labels if label != CUT)
+    return kind_of_labels(tasks.get(case.task), labels) if labels else ""
 
 
 def kind_of_labels(task: Task | None, labels: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.registry import Registry
+from agentgauge.core.reply_ends import CUT
 from agentgauge.core.task import Task, leading
 from agentgauge.core.task_options import SAME
 from agentgauge.core.text import clean, counted
@@ -24,7 +25,7 @@ from agentgauge_reports.figures import (
     number,
     task_headline,
 )
-from agentgauge_reports.grouping import TITLES, kind_of, passed_by_keyword
+from agentgauge_reports.grouping import TITLES, kind_below, kind_of, passed_by_keyword
 from agentgauge_reports.leaderboard import by_benchmark, not_comparable, task_notes, tasks_of_run
 from agentgauge_reports.load import Run
 from agentgauge_reports.notices import alarm, columns, group_note, limit_of, mostly_broken, named
@@ -176,11 +177,19 @@ def by_keyword(run: Run, width: int = WIDTH) -> Iterator[str]:
             continue
         yield task
         if kinds:
-            legend = ", ".join(f"{title} {kinds[name]}" for name, title in TITLES.items() if kinds[name])
-            yield from fill(_INDENT, f"why not passed: {legend}", width, hanging="  ")
+            below = Counter(kind for case in cases if (kind := kind_below(case, run.tasks)))
+            inside = {CUT: f" (of these {_titled(below, {})})"} if below else {}
+            yield from fill(_INDENT, f"why not passed: {_titled(kinds, inside)}", width, hanging="  ")
         if rows:
             yield from (_INDENT + line for line in aligned([("keyword", "samples", "passed %", "95 %"), *rows]))
         yield ""
+
+
+def _titled(kinds: Mapping[str, int], inside: Mapping[str, str]) -> str:
+    """``inside``: kind → what follows its count."""
+    return ", ".join(
+        f"{title} {kinds[name]}{inside.get(name, '')}" for name, title in TITLES.items() if kinds.get(name)
+    )
 
 
 def _keywords(cases: Sequence[CaseOutline]) -> Iterator[Row]:

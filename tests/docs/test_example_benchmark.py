@@ -13,7 +13,7 @@ import pytest
 
 from tests.docs.pages import ROOT, block, text
 from tests.model.fault_server import FaultServer, Seen, answer
-from tests.plugin.project import PYTEST, python
+from tests.plugin.project import PYTEST, python, records
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +93,7 @@ def test_with_a_user_and_an_option_it_passes_as_well(project: Path) -> None:
     change(project, "shop.py", ('[*sample["calls"], "It is done."]', '["Hi", *sample["calls"], "Done.", "###STOP###"]'))
     tasks = run(project, "sums.py", "shop.py", "--model=oracle", "--user-model=oracle", "--sums-style=polite")[1]
     assert {name: task["passed"] for name, task in tasks.items()} == {"sums": 2, "shop": 1}
-    asked = (project / "run" / "records.jsonl").read_text()
+    asked = json.dumps(records(project / "run"))
     assert "What is 1 + 2? Please." in asked and "Cancel what is late." in asked
 
 

@@ -70,6 +70,16 @@ def test_verdict_step_by_step(prediction: list[Any], labels: tuple[str, ...], to
     assert told in score.explanation and bool(told) == bool(score.explanation)
 
 
+def test_all_wrong_steps_are_told_and_a_refused_text_once() -> None:
+    cut = call("OCR")
+    cut["tool_calls"][0]["function"]["arguments"] = '{"image": "a'
+    cut["error"] = {"type": "ARGS_ERROR", "msg": 'invalid json format: {"image": "a'}
+    gold = [call("Plot", x=number) for number in range(5)]
+    told = score_step({"gold": gold, "prediction": [cut] * 5}, None, SIM, PARITY).explanation
+    assert told.count("the wrong tool was called (also: the arguments of a call are not a JSON object)") == 5
+    assert told.endswith('  got:      OCR({"image": "a (ends here)) [ARGS_ERROR: invalid json format]')
+
+
 DRAWN = [call("DrawBox", image="a", bbox="(1, 1)")]
 
 
@@ -90,7 +100,7 @@ DRAWN = [call("DrawBox", image="a", bbox="(1, 1)")]
             GOLD,
             REFERENCE,
             ("wrong_answer", "stopped_early"),
-            "at the end: the answer is wrong; no tool was called\n",
+            "at the end: the answer is wrong (also: no tool was called)\n",
         ),
         ([call("Plot"), says("41")], GOLD, REFERENCE, ("wrong_answer", "missing_tool"), "got:      '41'"),
         ([call("OCR", "ARGS_ERROR"), says("41")], GOLD, REFERENCE, ("wrong_answer", "argument_error"), "41"),

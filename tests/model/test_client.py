@@ -152,6 +152,26 @@ def test_attempts_and_draws_of_a_case_have_seeds(attempts: int, draw: int | None
     assert asked == [(repeated, seed)]
 
 
+def test_an_event_has_the_tools_that_were_not_offered_before() -> None:
+    class Model:
+        name = fingerprint = "m"
+
+        async def complete(self, request: ChatRequest) -> ChatReply:
+            return ChatReply("fine")
+
+        async def close(self) -> None: ...
+
+    def offered(*names: str) -> list[dict[str, Any]]:
+        return [{"type": "function", "function": {"name": name, "description": f"A {name}."}} for name in names]
+
+    case = Case(Sample("0", "t", (), {}, Path()), 1, 7, CaseSettings(), Model(), None, Path())
+    for tools in ([], offered("a", "b"), offered("a", "b"), offered("a"), [{"name": "odd", "function": None}], []):
+        asyncio.run(case.ask("Hi", tools=tools))
+    told = [event.detail.get("tools") for event in case.events]
+    a, b = ({"name": name, "description": f"A {name}."} for name in "ab")
+    assert told == [None, [a, b], None, [a], [{"name": "odd", "description": ""}], []]
+
+
 def test_azure_requests_go_to_the_deployment() -> None:
     with FaultServer([serve.answer("fine")]) as server:
         table = ModelTable(

@@ -312,6 +312,13 @@ def test_combined_figures_wrap_below_themselves():
     assert max(map(len, lines)) <= 80 and lines[3].startswith(" " * 39)
 
 
+def test_of_cut_replies_the_other_reasons_are_counted(tmp_path):
+    labels = {"s0": ["reply_cut"], "s1": ["reply_cut", "wrong_tool"], "s2": ["reply_cut", "odd"], "s3": ["wrong_tool"]}
+    run = load_run(made(tmp_path / "run", dict.fromkeys(labels, "w"), labels=labels), tasks=TASKS)
+    told = "    why not passed: Reply was cut 3 (of these Wrong tool 1, Other 1), Wrong tool 1"
+    assert told in list(by_keyword(run, 100))
+
+
 def test_keywords_have_shares_with_wilsons_interval_and_reasons_are_counted(tmp_path):
     ends = {f"s{number}": "p" if number < 3 else "w" for number in range(12)} | {"broken": "b"}
     tags = {

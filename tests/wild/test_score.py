@@ -75,6 +75,20 @@ def test_the_explanation_sets_arguments_side_by_side() -> None:
     ]
 
 
+@pytest.mark.parametrize("scoring", ["parity", "strict"])
+def test_the_explanation_names_calls_that_cannot_be_read_and_every_wrong_step(scoring: Scoring) -> None:
+    one = session()
+    result = run(1, [call("read", '{"bed": "B'), call("read", bed="B2")], [call("dig")])
+    assert score_task(one, one.tasks[1], result, scoring).explanation.splitlines() == [
+        "step 1, read: the arguments are not valid JSON",
+        '  expected: read(bed="B1")',
+        '  got:      read({"bed": "B (ends here))',
+        "step 2: the reply calls a tool that is not offered",
+        '  expected: plant(bed="B1", rows=3.0)',
+        "  got:      dig()",
+    ]
+
+
 def test_the_explanation_lists_what_was_expected() -> None:
     one = session()
     assert score_task(one, one.tasks[1], run(1, [call("list_beds")])).explanation.splitlines() == [

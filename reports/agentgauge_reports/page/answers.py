@@ -14,10 +14,13 @@ _EXPECTED, _GOT = (re.compile(rf"(?m)^\s*{name}:\s*(.+)$") for name in ("expecte
 
 
 def expected_and_got(record: Record, shown: Mapping[str, Any]) -> tuple[str, str]:
-    """From the verdict, where it has both (see ``agentgauge.core.text.compared``), else from the gold in the record.
-    Without either nothing is expected, and what came is the tested model's last reply. ``shown``: the transcript."""
+    """From the verdict, where it has both (see ``agentgauge.core.text.compared``), else from the gold in the record,
+    also if only a later finding of the verdict has them. Without any, nothing is expected, and what came is the tested
+    model's last reply. ``shown``: the transcript."""
     explanation = record.score.explanation if record.score else ""
     expected = _EXPECTED.search(explanation)
+    if expected and shown["gold"] and "\n  " in explanation[: expected.start()]:
+        expected = None
     if record.status == "wrong" and expected:
         got = _GOT.search(explanation)
         return _line(expected[1]), _line(got[1]) if got else _last_reply(shown)

@@ -23,7 +23,7 @@ from agentgauge_reports.figures import (
     published_table,
     yardstick,
 )
-from agentgauge_reports.grouping import TITLES, capabilities, kind_of
+from agentgauge_reports.grouping import TITLES, capabilities, kind_below, kind_of
 from agentgauge_reports.leaderboard import (
     boards_of,
     by_benchmark,
@@ -50,7 +50,12 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
     tags = list(dict.fromkeys(tag for case in run.cases for tag in _words(case)))
     tag_of = {tag: number for number, tag in enumerate(tags)}
     numbers = {words: [tag_of[tag] for tag in words] for words in set(map(_words, run.cases))}
-    kind_names = list(dict.fromkeys([*TITLES, *kinds, ""]))
+    below = [kind_below(case, run.tasks) for case in run.cases]
+    full = [f"{kind}/{other}" if other else kind for kind, other in zip(kinds, below, strict=True)]
+    both = sorted(name for name in set(full) if "/" in name)
+    kind_names = [name for kind in TITLES for name in (kind, *(one for one in both if one.startswith(f"{kind}/")))] + [
+        ""
+    ]
     columns = {
         "question": facts.questions.lines(),
         "expected": facts.expected,
@@ -75,8 +80,8 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
             | {key: round(value, 4) if isinstance(value, float) else value for key, value in found.items()}
             for name, found in capabilities(run).items()
         ],
-        "kinds": [[name, TITLES.get(name, name)] for name in kind_names],
-        "faults": _faults(run, kinds, kind_names, columns),
+        "kinds": [_kind(name) for name in kind_names],
+        "faults": _faults(run, full, kind_names, columns),
         "tools": [
             [name, len(calls), facts.tool_errors[name]]
             for name, calls in sorted(facts.tool_seconds.items(), key=lambda it: (-len(it[1]), it[0]))
@@ -88,7 +93,7 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
             "sample": [case.sample for case in run.cases],
             "attempt": [case.attempt for case in run.cases],
             "status": [STATUSES.index(case.status) for case in run.cases],
-            "kind": [kind_names.index(kind) for kind in kinds],
+            "kind": [kind_names.index(kind) for kind in full],
             "tags": [numbers[_words(case)] for case in run.cases],
             **{name: [texts[text] for text in found] for name, found in columns.items()},
             "requests": [case.usage.requests for case in run.cases],
@@ -136,6 +141,14 @@ def percentiles(seconds: Sequence[float]) -> list[float]:
     return [len(ordered), *(round(ordered[rank - 1], 3) for rank in ranks), round(ordered[-1], 3)]
 
 
+def _kind(name: str) -> list[str]:
+    """Name and title; of the name of two kinds also those of each."""
+    parts = name.split("/")
+    first, *others = titles = [TITLES.get(part, part) for part in parts]
+    both = [text for pair in zip(parts, titles, strict=True) for text in pair] if others else []
+    return [name, ": ".join([first, *(title.lower() for title in others)]), *both]
+
+
 def _words(case: CaseOutline) -> tuple[str, ...]:
     return (*case.tags, *case.score.labels) if case.score else case.tags
 
@@ -156,17 +169,26 @@ def _task(task: Task, part: Mapping[str, Any]) -> dict[str, Any]:
 def _faults(
     run: Run, kinds: Sequence[str], names: Sequence[str], columns: Mapping[str, Sequence[str]]
 ) -> list[list[Any]]:
-    """Cases by kind and benchmark: ``[number of the kind, {benchmark: count}, place of an example]``, in the order of
-    the taxonomy. The example is the first case that has a question and says what was expected and what came."""
+    """Cases by kind and benchmark: ``[number of the kind, {benchmark: count}, place of an example, {number of both
+    kinds: count}]``, in the order of the taxonomy. The example is the first case that has a question and says what was
+    expected and what came; the last part counts the cases that are of another kind besides."""
     counts: dict[str, Counter[str]] = {}
+    both = Counter(name for name in kinds if "/" in name)
     examples: dict[str, tuple[int, int]] = {}  # how much it says, and its place
-    for place, (case, kind) in enumerate(zip(run.cases, kinds, strict=True)):
-        if kind:
+    for place, (case, name) in enumerate(zip(run.cases, kinds, strict=True)):
+        if kind := name.partition("/")[0]:
             counts.setdefault(kind, Counter())[run.tasks[case.task].shown.benchmark] += 1
             says = sum(bool(columns[name][place]) for name in ("question", "expected", "got"))
             examples[kind] = max(examples.get(kind, (-1, -1)), (says, place), key=lambda one: one[0])
     return [
-        [names.index(kind), dict(sorted(counts[kind].items())), examples[kind][1]] for kind in names if kind in counts
+        [
+            names.index(kind),
+            dict(sorted(counts[kind].items())),
+            examples[kind][1],
+            {names.index(name): both[name] for name in names if name in both and name.startswith(f"{kind}/")},
+        ]
+        for kind in names
+        if kind in counts
     ]
 
 

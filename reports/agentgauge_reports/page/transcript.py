@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import mimetypes
 import os
 import re
@@ -18,7 +19,7 @@ from agentgauge.core.reply_ends import is_cut, limit_words
 from agentgauge.core.task import Task
 from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
-from agentgauge_reports.conversation import Replies, side_by_side
+from agentgauge_reports.conversation import GoldRow, Replies, side_by_side
 from agentgauge_reports.load import RunFiles, plain_file, shown_data
 from agentgauge_reports.text import WAITS
 
@@ -30,7 +31,7 @@ def transcript(record: Record, task: Task, files: PageFiles, scoring: Scoring) -
     """A case as plain data, and separately the seconds of each of its steps. ::
 
     {"steps": [{"is": "message" | "model" | "tool", ...}], "asked": number of the step with the question or None,
-     "verdict": text, "error", "cause", "labels", "values", "gold": [row of side_by_side],
+     "verdict": text, "error", "cause", "labels", "tools": {name: description}, "values", "gold": [row of side_by_side],
      "artifacts": [tree of [tag, children]], "delivered": [path], "files": {path: link}}
     """
     recorded, score = record.transcript, record.score
@@ -44,10 +45,16 @@ def transcript(record: Record, task: Task, files: PageFiles, scoring: Scoring) -
     content: dict[str, Any] = {
         "steps": steps,
         "asked": _asked(steps),
-        "verdict": score.explanation if score else "",
+        "verdict": _verdict(record, task),
         "error": "\n".join(filter(None, (record.error, traceback_text(record.traceback, "short")))) or None,
         "cause": record.cause,
         "labels": list(score.labels) if score else [],
+        "tools": {
+            str(tool["name"]): str(tool["description"])
+            for event in events
+            if not event.detail.get("role")
+            for tool in event.detail.get("tools", ())
+        },
         "values": {name: value for name, value in score.values.items() if value} if score else {},
         "usage": [
             recorded.usage.requests,
@@ -57,8 +64,7 @@ def transcript(record: Record, task: Task, files: PageFiles, scoring: Scoring) -
         ]
         if recorded
         else None,
-        "seed": recorded.seed if recorded else None,
-        "gold": side_by_side(recorded.output) if recorded else [],
+        "gold": [_exact(row) for row in side_by_side(recorded.output, task.shown.in_words)] if recorded else [],
         "artifacts": [tree(artifact.html) for artifact in shown if artifact.html],
         "delivered": [artifact.path for artifact in shown if artifact.path],
     }
@@ -66,6 +72,22 @@ def transcript(record: Record, task: Task, files: PageFiles, scoring: Scoring) -
     _gather([content["delivered"], content["gold"], steps], named)
     content["files"] = files.links(record.task, named)
     return content, [_took(event) for event in events]
+
+
+def _verdict(record: Record, task: Task) -> str:
+    """The explanation; for a passed case without one, what passed cases of the task have done."""
+    told = record.score.explanation if record.score else ""
+    return told or (task.shown.passes if record.status == "passed" else "")
+
+
+def _exact(row: GoldRow) -> GoldRow:
+    """A row whose arguments are JSON texts: a script reads 18.0 as 18."""
+    return {**row, **{side: [_with_text(act) for act in row[side]] for side in ("expected", "got")}}
+
+
+def _with_text(act: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = act.get("arguments")
+    return act if isinstance(given, str | None) else {**act, "arguments": json.dumps(given, ensure_ascii=False)}
 
 
 def _asked(steps: Sequence[Mapping[str, Any]]) -> int | None:
@@ -122,10 +144,9 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
                 continue
             if message.get("role") == "tool" and results and _repeats(message.get("content"), results):
                 continue
-            yield {
-                "is": "message",
-                **{key: message.get(key) for key in ("role", "name", "content", "tool_calls") if message.get(key)},
-            }
+            shown = {key: message.get(key) for key in ("role", "name", "content", "tool_calls") if message.get(key)}
+            given = "" if results and message.get("role") == "tool" else _GIVEN.get(str(message.get("role")), "")
+            yield {"is": "message", **shown, **({"given": given} if given else {})}
         results = []
         if "reply" in detail:
             replies.add(role, detail, event)
@@ -136,6 +157,10 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
         calls = list(detail.get("tool_calls", ()))
         step = {"is": "model", "name": event.name, "reply": detail.get("reply"), "calls": calls}
         yield {**step, "error": event.error, "at": number, **extra}
+
+
+_GIVEN = {"assistant": "not written by the model", "tool": "given by the benchmark, not executed"}
+"""Role of a message → what it is if it repeats no reply and no tool's result."""
 
 
 def _repeats(content: Json, results: Sequence[str]) -> bool:

@@ -73,6 +73,22 @@ def test_a_filter_finds_what_it_says_and_is_a_part_of_the_address(watched, page_
     )
 
 
+def test_of_cut_replies_each_other_reason_is_found(watched, tmp_path):
+    labels = [("reply_cut", "wrong_tool"), ("reply_cut",), ("wrong_tool",), ("reply_cut", "wrong_tool", "no_call")]
+    made = [record(number, passed=False) for number in range(4)]
+    cases = [replace(one, score=replace(one.score, labels=each)) for one, each in zip(made, labels, strict=True)]
+    run = write_run(tmp_path / "run", cases)
+    page = watched.open(write_page(run, run / "report.html", tasks=TASKS))
+    assert page.locator(".failure .meter").all_inner_texts() == ["Reply was cut\n3", "Wrong tool\n1"]
+    page.get_by_role("button", name="Wrong tool 2").click()
+    assert samples(page) == ["s0", "s3"]
+    for kind, found in (("reply_cut", ["s0", "s1", "s3"]), ("wrong_tool", ["s2"]), ("", ["s0", "s1", "s2", "s3"])):
+        page.locator("#kind").select_option(kind)
+        assert samples(page) == found
+    page.locator("#words").fill('reason="wrong tool"')
+    assert samples(page) == ["s0", "s2", "s3"]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -11,9 +11,12 @@ from agentgauge_reports.page.figures import leaderboards, percentiles
 from agentgauge_reports.page.page import write_page
 from agentgauge_reports.page.transcript import PageFiles, transcript, tree
 
-from agentgauge.core.types import Event, Record, Transcript
+from agentgauge.core.registry import Registry
+from agentgauge.core.types import Event, Record, Score, Transcript
 from tests.plugin.toy import TOY
 from tests.reports.runs import PNG, TASKS, chunks, combined_run, page_data, record, write_run
+
+INSTALLED = Registry.installed()
 
 
 def call(name, **arguments):
@@ -65,6 +68,55 @@ ADD, MUL = {"name": "Add", "arguments": {"a": 1}}, {"name": "Mul", "arguments": 
 )
 def test_what_came_stands_beside_what_was_expected(output, rows):
     assert [(row["expected"], row["got"]) for row in side_by_side(output)] == rows
+
+
+def test_what_was_expected_in_words_is_a_text_with_the_golds_own():
+    pseudo = {"name": "prepare_to_answer", "arguments": '{"answer_type": "chat"}'}
+    asking = {
+        "name": "ask_user_for_required_parameters",
+        "arguments": '{"tool_name": "heat", "missing_required_parameters": ["until"]}',
+    }
+    calls = [{"name": "heat", "arguments": '{"celsius": 18.0}'}]
+    answers = [
+        {"action": [pseudo], "observation": "It is warm."},
+        {"action": [asking], "observation": "Until when?"},
+        {"action": [asking]},
+        {"action": calls},
+    ]
+    log = {
+        f"step_{number}": {"inference_output": {"content": "hello"}, "inference_answer": {"one": each}}
+        for number, each in enumerate(answers)
+    }
+    expected = [row["expected"] for row in side_by_side({"inference_log": log}, INSTALLED["wild"].shown.in_words)]
+    question = "a question to the user for until of heat"
+    assert expected == [
+        [{"text": "the final answer, such as: It is warm."}],
+        [{"text": f"{question}, such as: Until when?"}],
+        [{"text": question}],
+        [{"name": "heat", "arguments": {"celsius": 18.0}}],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "explanation", "verdict"),
+    [
+        ("passed", "", "every reply has the expected calls"),
+        ("passed", "2 of 3", "2 of 3"),
+        ("wrong", "no", "no"),
+        ("wrong", "", ""),
+    ],
+)
+def test_a_passed_case_says_why(tmp_path, status, explanation, verdict):
+    one = Record("wild", "s", 1, "c", status, Transcript({}), Score(status == "passed", explanation=explanation))
+    said, _ = transcript(one, INSTALLED["wild"], PageFiles(tmp_path, {}, TASKS, None, {}), "parity")
+    assert said["verdict"].startswith(verdict) and bool(said["verdict"]) == bool(verdict)
+
+
+def test_a_task_without_such_a_sentence_explains_its_passed_cases_one_by_one():
+    silent = {task.name for task in INSTALLED if not (task.shown.passes or task.data.in_run_folder)}
+    contests = {f"mmau.contest_{part}" for part in ("standard", "planner", "solver", "retry")}
+    notebooks = {f"mmau.ds_{part}" for part in ("e2e", "codegen", "oracle", "retry")}
+    assert silent == {"gta_workflow", *contests, *notebooks}
 
 
 # -- transcripts
@@ -159,7 +211,7 @@ def test_faults_tools_and_outcomes_are_counted(tmp_path):
     )
     data = page_data(write_page(run, run / "report.html", tasks=TASKS))
     assert data["tools"] == [["A", 2, 1], ["B", 1, 0]]
-    assert [(data["kinds"][kind][0], *rest) for kind, *rest in data["faults"]] == [("wrong_answer", {"Toy": 2}, 1)]
+    assert [(data["kinds"][kind][0], *rest) for kind, *rest in data["faults"]] == [("wrong_answer", {"Toy": 2}, 1, {})]
     assert data["cases"]["status"] == [0, 1, 1, 3] and data["cases"]["calls"] == [3, 0, 0, 0]
     assert {key: data["tasks"][0][key] for key in ("planned", "passed", "wrong", "missing")} == {
         "planned": 4,

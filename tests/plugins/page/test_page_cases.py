@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from agentgauge_reports.page.page import write_page
@@ -310,3 +311,52 @@ def test_the_top_says_how_long_the_run_took(watched, page_file):
     page = watched.open(page_file)
     assert "8.0 s\nwall time of the run" in page.locator("#totals").inner_text()
     assert "1 min 5 s\ntime summed over cases" in page.locator("#totals").inner_text()
+
+
+def gold_row(expected, got):
+    calls = [{"function": {"name": name, "arguments": given}} for name, given in got]
+    group = [{"name": name, "arguments": given} for name, given in expected]
+    return {"inference_output": {"tool_calls": calls}, "inference_answer": {"one": {"action": group}}}
+
+
+PAIRS = {
+    "no order of names or calls": (
+        [("A", '{"x": 1, "y": 2}'), ("B", "{}")],
+        [("B", "{}"), ("A", '{"y": 2, "x": 1}')],
+        0,
+    ),
+    "an equal number": ([("A", '{"x": 18.0}')], [("A", '{"x": 18}')], 0),
+    "another value": ([("A", '{"x": 18.0}')], [("A", '{"x": 17}')], 2),
+    "a call is missing": ([("A", "{}"), ("B", "{}"), ("C", "{}")], [("A", "{}"), ("C", "{}")], 1),
+    "a call twice": ([("A", "{}")], [("A", "{}"), ("A", "{}")], 1),
+}
+
+
+@pytest.mark.parametrize("passed", [False, True])
+def test_calls_that_differ_are_marked_unless_the_case_passed(watched, tmp_path, passed):
+    rows = {f"step_{number}": gold_row(*pair[:2]) for number, pair in enumerate(PAIRS.values())}
+    one = record(0, passed=passed)
+    one = replace(one, transcript=replace(one.transcript, output={"inference_log": rows}))
+    run = write_run(tmp_path / "run", [one])
+    page = watched.open(write_page(run, run / "report.html", tasks=TASKS), "#case=toy.say/s0/1")
+    page.locator("table.gold").wait_for()
+    marked = [row.locator(".differs").count() for row in page.locator("table.gold > tbody > tr").all()]
+    assert marked == [0 if passed else pair[2] for pair in PAIRS.values()]
+    assert "18.0" in page.locator("table.gold").inner_text()
+
+
+def test_a_case_shows_the_tools_offered_and_what_was_not_executed(watched, tmp_path):
+    offered = [{"name": "OCR", "description": "Reads {ROOT}/a.png."}, {"name": "Plot", "description": ""}]
+    messages = [{"role": "user", "content": "{ROOT}/a.png?"}, {"role": "tool", "content": "true"}]
+    events = [Event("model", "m", 0, 0.1, {"messages": messages, "reply": "ok", "tools": offered})]
+    run = write_run(tmp_path / "run", [record(0, events=events), record(1, events=asked("Why?", tool="OCR"))])
+    page = watched.open(write_page(run, run / "report.html", tasks=TASKS), "#case=toy.say/s0/1")
+    page.get_by_text("Tools offered (2)").click()
+    assert page.locator("#case-body .args").first.inner_text().split() == ["OCR", "Reads", "{ROOT}/a.png.", "Plot"]
+    body = page.locator("#case-body").inner_text()
+    assert "tool (given by the benchmark, not executed)" in body and "the model got the full path" in body
+    assert "seed" not in body
+    page.locator("#next").click()
+    page.locator("#case-body", has_text="Why?").wait_for()
+    body = page.locator("#case-body").inner_text()
+    assert "Tools offered" not in body and "not executed" not in body and "full path" not in body

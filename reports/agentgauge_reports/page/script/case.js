@@ -49,7 +49,7 @@ const lasted = (took) => (Array.isArray(took) ? `cached: ${seconds(took[0])} ins
 function stepBlock(step, took, files) {
   const kind = step.error ? `${step.is} fault` : step.is;
   const name = step.role || step.is;
-  const who = make("div", { class: "who" }, make("b", {}, step.is === "message" && step.role === "assistant" ? "assistant (not written by the model)" : name), put(make("span"), step.name || ""), step.at === undefined ? "" : make("span", {}, lasted(took[step.at])));
+  const who = make("div", { class: "who" }, make("b", {}, step.given ? `${name} (${step.given})` : name), put(make("span"), step.name || ""), step.at === undefined ? "" : make("span", {}, lasted(took[step.at])));
   const block = make("div", { class: `step ${kind}` }, who);
   const shown = [];
   const text = (value, style) => { if (value) { shown.push(asText(value)); block.append(textBlock(asText(value), style)); } };
@@ -73,33 +73,45 @@ function stepBlock(step, took, files) {
   return block;
 }
 
-function read(value) {
+function read(value, reviver) {
   if (typeof value !== "string") return value;
-  try { return JSON.parse(value); } catch { return value; }
+  try { return JSON.parse(value, reviver); } catch { return value; }
 }
+
+// Keeps a number as it was written: 18.0, and more digits than a number of this language has.
+const asWritten = (_, value, context) => (typeof value === "number" && context && JSON.rawJSON && context.source !== String(value) ? JSON.rawJSON(context.source) : value);
+const sorted = (_, value) => (value && typeof value === "object" && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).sort()) : value);
+const same = (one, other) => JSON.stringify(one, sorted) === JSON.stringify(other, sorted);
 
 function callBlock(call, other) {
   const block = make("div", { class: "call" });
   if (call.text !== undefined) { block.append(textBlock(call.text)); return block; }
-  const given = read(call.arguments);
+  const given = read(call.arguments, asWritten);
   block.append(put(make("b"), call.name || ""));
-  block.append(given && typeof given === "object" && !Array.isArray(given) ? argumentTable(given, other) : textBlock(asText(given), "mono"));
+  block.append(given && typeof given === "object" && !Array.isArray(given) ? argumentTable(given, other ? Object.keys(given).filter((name) => !same(read(call.arguments)[name], other[name])) : []) : textBlock(asText(given), "mono"));
   return block;
 }
 
-function argumentTable(given, other) {
-  return make("table", { class: "args" }, make("tbody", {}, ...Object.entries(given).map(([name, value]) => {
-    const off = other && JSON.stringify(value) !== JSON.stringify(other[name]);
-    return make("tr", {}, put(make("td", { class: off ? "off" : "" }), name), make("td", {}, textBlock(asText(value), "mono")));
-  })));
+function argumentTable(given, off = []) {
+  return make("table", { class: "args" }, make("tbody", {}, ...Object.entries(given).map(([name, value]) =>
+    make("tr", {}, put(make("td", { class: off.includes(name) ? "off" : "" }), name), make("td", {}, textBlock(asText(value), "mono"))))));
 }
 
-function goldTable(rows, files) {
-  const side = (acts, others, label) => make("td", { "data-label": label }, ...acts.map((act, number) => {
-    const other = others[number] || {};
-    const theirs = other.arguments && typeof other.arguments === "object" ? other.arguments : {};
-    const block = callBlock(act, act.text === undefined ? theirs : null);
-    if (act.text === undefined) block.classList.add(act.name === other.name && JSON.stringify(act.arguments) === JSON.stringify(other.arguments) ? "same" : "differs");
+// For each act one of the others: the same call, else a call of the same tool.
+function partners(acts, others) {
+  const left = [...others];
+  const taken = (fits) => { const at = left.findIndex(fits); return at < 0 ? undefined : left.splice(at, 1)[0]; };
+  const found = acts.map((act) => taken((one) => one.name === act.name && same(read(one.arguments), read(act.arguments))));
+  return found.map((one, number) => one ?? taken(({ name }) => name === acts[number].name) ?? {});
+}
+
+// marked: where both sides differ. In a passed case they may, because not everything is judged.
+function goldTable(rows, files, marked) {
+  const side = (acts, others, label) => make("td", { "data-label": label }, ...partners(acts, others).map((other, number) => {
+    const act = acts[number];
+    const theirs = read(other.arguments);
+    const block = callBlock(act, marked && typeof theirs === "object" ? theirs : null);
+    if (marked && act.text === undefined) block.classList.add(act.name === other.name && same(read(act.arguments), theirs) ? "same" : "differs");
     return block;
   }), pictures(JSON.stringify(acts), files));
   const head = ["step", "expected", "actual"].map((name) => make("th", { scope: "col" }, name));
@@ -135,17 +147,19 @@ function story(place, said, took, clock) {
   const question = said.asked === undefined || said.asked === null ? "" : contentOf(steps[said.asked].content);
   const drawn = Object.fromEntries(Object.entries(files).filter(([path]) => opening.some((step) => contentOf(step.content).includes(path))));
   if (question) part("Question", make("div", { class: "question" }, textBlock(question), pictures(Object.keys(drawn).join("\n"), drawn)));
-  parts.push(make("div", { class: "chips" }, make("span", { class: `chip status is-${status}` }, status), ...cases.tags[place].map((tag) => put(make("span", { class: "chip" }), data.tags[tag]))), facts(place, said));
+  const keywords = cases.tags[place].map((tag) => data.tags[tag]).filter((tag) => !(said.labels || []).includes(tag)).map((tag) => put(make("span", { class: "chip" }), tag));
+  parts.push(make("div", { class: "chips" }, make("span", { class: `chip status is-${status}` }, status), ...(said.labels || []).map((label) => put(make("span", { class: "chip label" }), label)), ...keywords), facts(place, said));
   const judged = (said.artifacts || []).length; // its tree says what the verdict says
   if (said.verdict || said.error) parts.push(make("details", { open: !judged, class: `verdict is-${status}` }, make("summary", {}, said.error ? `Broken: ${said.cause || "unknown cause"}` : "Verdict"), textBlock(said.error || said.verdict, "mono")));
   const outlineAt = parts.length;
   for (const artifact of said.artifacts || []) part("Judged", make("div", { class: "artifact" }, grown(artifact)));
-  if (said.gold && said.gold.length) part("Expected and actual", goldTable(said.gold, files));
+  if (said.gold && said.gold.length) part("Expected and actual", goldTable(said.gold, files, status !== "passed"));
   if (said.delivered && said.delivered.length) part("Delivered", ...said.delivered.map((path) => make("div", {}, put(make("code"), path))), pictures(said.delivered.join("\n"), files));
   const later = Object.fromEntries(Object.entries(files).filter(([path]) => !Object.hasOwn(drawn, path)));
   const blocks = steps.map((step) => stepBlock(step, took, opening.includes(step) ? later : files));
   if (steps.some((step) => step.at !== undefined)) parts.splice(outlineAt, 0, make("h3", {}, "Steps and time"), ...timeline(steps, blocks, took, clock));
-  if (steps.length) part("Transcript", ...blocks);
+  const offered = Object.keys(said.tools || {}).length;
+  if (steps.length) part("Transcript", offered ? make("details", {}, make("summary", {}, `Tools offered (${offered})`), argumentTable(said.tools)) : "", JSON.stringify(steps).includes("{ROOT}/") ? make("p", { class: "quiet" }, "{ROOT} stands for the folder of the data; the model got the full path.") : "", ...blocks);
   if (said.values && Object.keys(said.values).length) parts.push(make("details", {}, make("summary", {}, "What the case adds to the figures"), argumentTable(said.values)));
   return parts;
 }
@@ -175,7 +189,7 @@ function facts(place, said) {
   if (said.unshown) return put(make("p", { class: "unshown" }), said.unshown);
   if (!said.usage) return make("p", {}, "This case was not attempted.");
   const [requests, prompt, completion, usd] = said.usage;
-  const parts = [`${counted(requests, "request")}`, `${whole.format(prompt)} tokens in, ${whole.format(completion)} tokens out`, usd ? dollars(usd) : "", seconds(times.seconds[place]), `seed ${said.seed}`];
+  const parts = [`${counted(requests, "request")}`, `${whole.format(prompt)} tokens in, ${whole.format(completion)} tokens out`, usd ? dollars(usd) : "", seconds(times.seconds[place])];
   return make("p", { class: "quiet" }, parts.filter(Boolean).join(" · "));
 }
 

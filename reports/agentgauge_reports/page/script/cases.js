@@ -259,11 +259,11 @@ function listed(wanted) {
 }
 
 function filters() {
-  const used = new Set(cases.kind);
+  const used = [...new Set(cases.kind)].flatMap((kind) => [data.kinds[kind][0], data.kinds[kind][0].split("/")[0]]);
   const fill = (id, options) => byId(id).append(make("option", { value: "" }, "all"), ...options.map(([value, name]) => make("option", { value }, name)));
   fill("task", data.tasks.map((task) => [task.name, task.name]));
   fill("status", STATUSES.map((status) => [status, status]));
-  fill("kind", data.kinds.filter(([name], number) => name && used.has(number)));
+  fill("kind", data.kinds.filter(([name]) => name && used.includes(name)));
   byId("words").addEventListener("input", (event) => { // a browser allows few changes of the address in a second
     change({ words: event.target.value, page: "" });
     list();

@@ -10,7 +10,7 @@ const NUMBERS = { // name → the number that a case has there
   requests: (place) => cases.requests[place], calls: (place) => cases.calls[place], errors: (place) => cases.errors[place], tokens: (place) => cases.tokens[place],
   cost: (place) => cases.usd[place], time: (place) => times.seconds[place], attempt: (place) => cases.attempt[place],
 };
-const KNOWN = { task: () => data.tasks.map(({ name }) => name), status: () => STATUSES, reason: () => [...new Set(cases.kind)].flatMap((kind) => data.kinds[kind]).filter(Boolean) };
+const KNOWN = { task: () => data.tasks.map(({ name }) => name), status: () => STATUSES, reason: () => [...new Set([...new Set(cases.kind)].flatMap((kind) => data.kinds[kind]))].filter(Boolean) };
 const COMPARE = { "=": (a, b) => a === b, "!=": (a, b) => a !== b, ">": (a, b) => a > b, ">=": (a, b) => a >= b, "<": (a, b) => a < b, "<=": (a, b) => a <= b };
 const EXAMPLE = "task:wild status=wrong requests>3 \"two words\"";
 const ACCEPTED = `Accepted are words, "a phrase", ${Object.keys(TEXTS).join(", ")} with : (contains), = or !=, and ${Object.keys(NUMBERS).join(", ")} with =, !=, >, >=, < or <= and a number`;
@@ -66,13 +66,13 @@ const replies = { words: "", found: new Set(), running: false };
 function foundCases() {
   const { words, tests, wrong } = filterNow();
   const inReplies = replies.words && replies.words === words.join(" ") ? replies.found : new Set();
-  const [task, status, kind] = [data.tasks.findIndex(({ name }) => name === state.task), STATUSES.indexOf(state.status), data.kinds.findIndex(([name]) => name === state.kind)];
+  const [task, status, kind] = [data.tasks.findIndex(({ name }) => name === state.task), STATUSES.indexOf(state.status), data.kinds.map(([name]) => name === state.kind || name.startsWith(`${state.kind}/`))];
   const hay = words.length && !wrong ? indexed() : null;
   const hits = [];
   for (let place = 0; place < cases.sample.length; place += 1) {
     if (state.task && cases.task[place] !== task) continue;
     if (state.status && cases.status[place] !== status) continue;
-    if (state.kind && cases.kind[place] !== kind) continue;
+    if (state.kind && !kind[cases.kind[place]]) continue;
     if (hay && !inReplies.has(place) && !words.every((word) => hay[place].includes(word))) continue;
     if (!wrong && !tests.every((test) => test(place))) continue;
     hits.push(place);

@@ -87,15 +87,21 @@ function part(id, gist) {
 const SHOWN = 6; // kinds of failures before the others are folded
 function failures() {
   const most = Math.max(1, ...data.faults.map(([, counts]) => sum(counts)));
-  const rows = byCount().map(([kind, counts, place]) => {
+  const rows = byCount().map(([kind, counts, place, others]) => {
     const [name, title] = data.kinds[kind];
     const bar = make("i");
     bar.style.width = `${(100 * sum(counts)) / most}%`;
     const meter = make("button", { type: "button", class: "meter", onclick: () => listed({ kind: name }) }, make("span", {}, title), make("span", { class: "rail" }, bar), make("b", {}, whole.format(sum(counts))));
-    return make("div", { class: "failure" }, about(meter, Object.entries(counts).map(([benchmark, count]) => `${benchmark}: ${counted(count, "case")}`).join(", ")), example(place));
+    return make("div", { class: "failure" }, make("div", {}, about(meter, Object.entries(counts).map(([benchmark, count]) => `${benchmark}: ${counted(count, "case")}`).join(", ")), below(others)), example(place));
   });
   if (!rows.length) for (const element of document.querySelectorAll("#faults, nav a[href='#faults']")) element.remove();
   else byId("fault-bars").append(...rows.slice(0, SHOWN), rows.length > SHOWN ? make("details", {}, make("summary", {}, `${rows.length - SHOWN} less frequent`), ...rows.slice(SHOWN)) : "");
+}
+
+// The other kinds of cases whose reply was cut: each lists its cases.
+function below(others) {
+  const parts = Object.entries(others).map(([kind, count]) => make("button", { type: "button", title: data.kinds[kind][1], onclick: () => listed({ kind: data.kinds[kind][0] }) }, `${data.kinds[kind].at(-1)} ${whole.format(count)}`));
+  return parts.length ? make("div", { class: "below" }, make("span", { class: "quiet" }, "of these"), ...parts) : "";
 }
 
 function example(place) {
