@@ -5,7 +5,7 @@ All of them are frozen and made of plain data, so that they can cross process bo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -101,7 +101,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample of a data set."""
+    """One sample of a data set. ``sample["question"]``, ``sample.get("call")`` and ``"call" in sample`` read the fields
+    of its payload, as of a dictionary."""
 
     id: str  # the data set's own id
     task: str  # "gta_atomic.step"
@@ -113,6 +114,17 @@ class Sample:
     def __getitem__(self, name: str) -> Json:
         """A field of the payload."""
         return self.payload[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.payload
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the payload's fields."""
+        return iter(self.payload)
+
+    def get(self, name: str, default: Json = None) -> Json:
+        """A field of the payload; ``default`` where the sample lacks it."""
+        return self.payload.get(name, default)
 
 
 @dataclass(frozen=True, slots=True)

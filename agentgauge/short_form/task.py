@@ -19,7 +19,7 @@ from agentgauge.agent.dialects.registry import families
 from agentgauge.agent.loop import conversation_of
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest, Conversation, ToolCall
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.estimate import MetricFormula, Values
 from agentgauge.core.function_tools import Function, as_json, tools_of
 from agentgauge.core.presentation import Presentation
@@ -30,16 +30,18 @@ from agentgauge.core.text import parse_json, read_text, shown_call
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.short_form.sample_files import SampleFiles
 
-# -- Metrics of a benchmark in words: ``mean right``, ``average turns``, ``sum calls``, or a function of sums.
+# -- Metrics of a benchmark: ``mean right``, ``average turns``, ``sum calls``, ``mean right where level=hard``, or a
+# function of sums.
 
 
 Metric = str | Callable[[Mapping[str, float]], float | None]
-"""``mean VALUE``: per cent, of values from 0 to 1; ``average VALUE``: their plain mean; ``sum VALUE``: their sum; or a
-function of the sums of all values, where a value that no sample has is 0, in per cent."""
+"""``mean VALUE``: per cent, of values from 0 to 1; ``average VALUE``: their plain mean; ``sum VALUE``: their sum; each
+also of a part of the samples, ``mean VALUE where FIELD=TEXT``; or a function of the sums of all values, where a value
+that no sample has is 0, in per cent."""
 
 DEFAULT: Mapping[str, Metric] = {"Accuracy": "mean passed"}
 
-_WORDS = re.compile(r"(mean|average|sum) (\w+)")
+_WORDS = re.compile(r"(mean|average|sum) ((\w+)(?: where (\w+)=(.+))?)")
 _SAMPLES = "samples"  # a value of every score: 1
 
 
@@ -52,14 +54,22 @@ class Metrics:
             raise UsageProblem(f"the benchmark {task} has no metric; leave metrics out for the share of passed samples")
         self.names = tuple(metrics)
         self._parsed: dict[str, tuple[str, str] | Callable[[Mapping[str, float]], float | None]] = {}
+        self._parts: dict[
+            str, tuple[str, str, str]
+        ] = {}  # "right where level=hard" → value, field of samples, its text
+        self._from_0_to_1: set[str] = set()  # values
         for name, metric in metrics.items():
             found = _WORDS.fullmatch(metric) if isinstance(metric, str) else None
             if not found and not callable(metric):
                 raise UsageProblem(
                     f"the metric {name} of {task} is {metric!r}; accepted are 'mean VALUE', 'average VALUE',"
-                    " 'sum VALUE' and a function of the sums"
+                    " 'sum VALUE', each also with 'where FIELD=TEXT' behind it, and a function of the sums"
                 )
             self._parsed[name] = (found[1], found[2]) if found else metric  # type: ignore[assignment]
+            if found and found[4]:
+                self._parts[found[2]] = found[3], found[4], found[5]
+            if found and found[1] == "mean":
+                self._from_0_to_1.add(found[3])
         kinds = {name: "" if callable(one) else one[0] for name, one in self._parsed.items()}
         self.counts = frozenset(name for name, kind in kinds.items() if kind == "sum")
         self._scale = {name: 1.0 for name, kind in kinds.items() if kind == "average"}
@@ -75,18 +85,28 @@ class Metrics:
         }
         return MetricFormula(self._compute, below, scale=self._scale)
 
-    def scored(self, score: Score) -> Score:
-        """The score with the counters of the metrics: ``passed``, and for each mean whether the sample has its value.
+    def scored(self, score: Score, sample: Sample) -> Score:
+        """The score with the counters of the metrics: ``passed``, the values of parts of the samples, and for each mean
+        whether the sample has its value.
 
-        Raises TypeError for a value that is no number.
+        Raises ValueError for a verdict or a value that no figure can be made of.
         """
+        if score.passed not in (True, False):
+            raise ValueError(f"gives passed the value {score.passed!r}; it is True or False")
         values = {"passed": float(score.passed), **{name: _number(name, one) for name, one in score.values.items()}}
+        for name in self._from_0_to_1:
+            if not 0 <= values.get(name, 0) <= 1:
+                raise ValueError(f"gives {name} the value {values[name]:g}; the values of a mean are 0 to 1")
+        for part, (value, field, text) in self._parts.items():
+            if value in values and str(sample.get(field)) == text:
+                values[part] = values[value]
         counted = {_count(name): 1.0 for name in self._means if name in values}
-        return replace(score, values={**values, **counted, _SAMPLES: 1.0})
+        return replace(score, passed=bool(score.passed), values={**values, **counted, _SAMPLES: 1.0})
 
-    def broken(self) -> Score:
-        """A case without an answer counts as a wrong one: as 0 in every mean."""
-        return self.scored(Score(False, dict.fromkeys(self._means, 0.0)))
+    def broken(self, sample: Sample) -> Score:
+        """A case without an answer counts as a wrong one: as 0 in every mean, of a part in that of its sample."""
+        means = [self._parts[name][0] if name in self._parts else name for name in self._means]
+        return self.scored(Score(False, dict.fromkeys(means, 0.0)), sample)
 
     def _compute(self, sums: Values) -> dict[str, float | None]:
         return {name: self._figure(one, sums) for name, one in self._parsed.items()}
@@ -115,7 +135,7 @@ def _count(value: str) -> str:
 
 def _number(name: str, value: object) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
-        raise TypeError(f"score gives {name} the value {value!r}; values are finite numbers, or True and False")
+        raise ValueError(f"gives {name} the value {value!r}; values are finite numbers, or True and False")
     return float(value)
 
 
@@ -208,14 +228,17 @@ def _score(
     own: Any, name: str, metrics: Metrics, sample: Sample, output: Json | None, scoring: Scoring, similarity: str
 ) -> Score:
     if output is None:
-        return metrics.broken()
+        return metrics.broken(sample)
     conversation = output.get("conversation")
     score = own.score(sample, Conversation.from_json(conversation) if conversation else output["value"])
     if isinstance(score, bool):
         score = Score(score, explanation="" if score else _outcome(output))
     if not isinstance(score, Score):
-        raise TypeError(f"score of {name} returned {score!r}; return a Score, or True or False")
-    return metrics.scored(score)
+        raise Fault(f"score of {name} returned {score!r}; return a Score, or True or False", cause="internal error")
+    try:
+        return metrics.scored(score, sample)
+    except ValueError as error:
+        raise Fault(f"score of {name} {error}", cause="internal error") from None
 
 
 def _gold_reply(own: Any, name: str, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
@@ -284,8 +307,9 @@ def _reply(gold: Json, name: str) -> ChatReply:
         return ChatReply(gold)
     listed = gold if isinstance(gold, list) else [gold]
     if not listed or not all(isinstance(call, Mapping) and {"name", "arguments"} <= call.keys() for call in listed):
-        raise UsageProblem(
-            f"oracle of {name} replies {gold!r}; a reply is a text, a call with name and arguments, or a list of calls"
+        raise Fault(
+            f"oracle of {name} replies {gold!r}; a reply is a text, a call with name and arguments, or a list of calls",
+            cause="not scorable",
         )
     calls = tuple(ToolCall(call["name"], json.dumps(call["arguments"], ensure_ascii=False)) for call in listed)
     return ChatReply(tool_calls=calls, finish_reason="tool_calls")

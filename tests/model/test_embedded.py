@@ -108,18 +108,18 @@ def test_a_mistake_of_an_oracle_ends_its_case_alone_and_shows_the_authors_frame(
 
 
 @pytest.mark.parametrize(
-    ("case", "says"),
+    ("case", "cause", "says"),
     [
-        (None, "answers by case and needs the header x-agentgauge-case"),
-        (CaseKey("nothing", "1"), "there is no task 'nothing'"),
-        (CaseKey("toy.say", "s9"), "toy.say has no sample 's9' in .*; serve-model takes --data toy=DIR"),
-        (CASE, "toy.say: oracle returned 'gold'; return a ChatReply"),
+        (None, "no reply", "answers by case and needs the header x-agentgauge-case"),
+        (CaseKey("nothing", "1"), "no reply", "there is no task 'nothing'"),
+        (CaseKey("toy.say", "s9"), "no reply", "toy.say has no sample 's9' in .*; serve-model takes --data toy=DIR"),
+        (CASE, "not scorable", "toy.say: oracle returned 'gold'; return a ChatReply"),
     ],
 )
-def test_what_the_oracle_cannot_answer(oracle, case: CaseKey | None, says: str) -> None:
+def test_what_the_oracle_cannot_answer(oracle, case: CaseKey | None, cause: str, says: str) -> None:
     with pytest.raises(ModelFault, match=says) as fault:
         asked(oracle(lambda request: "gold"), case)
-    assert fault.value.cause == "no reply"
+    assert fault.value.cause == cause
 
 
 def test_an_oracle_gets_a_copy_of_the_messages_as_they_would_be_sent(oracle) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Conversation, ConversationCall, ToolCall
-from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.errors import DataProblem, Fault, UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
 from agentgauge.core.task_options import TaskOption
@@ -141,8 +142,12 @@ def test_a_wrong_conversation_is_explained_by_its_end(data: str, conversation: C
     ("returned", "sentence"),
     [
         ("yes", "score of odd returned 'yes'; return a Score, or True or False"),
-        (Score(True, {"right": "1"}), "score gives right the value '1'; values are finite numbers"),
-        (Score(True, {"right": float("nan")}), "score gives right the value nan"),
+        (Score(True, {"right": "1"}), "score of odd gives right the value '1'; values are finite numbers"),
+        (Score(True, {"right": float("nan")}), "score of odd gives right the value nan"),
+        (Score(True, {"right": 100}), "score of odd gives right the value 100; the values of a mean are 0 to 1"),
+        (Score(0.5), "score of odd gives passed the value 0.5; it is True or False"),  # type: ignore[arg-type]
+        (Score("EUR"), "score of odd gives passed the value 'EUR'"),  # type: ignore[arg-type]
+        (Score(None), "score of odd gives passed the value None"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_score_is_told(data: str, returned: Any, sentence: str) -> None:
@@ -150,8 +155,16 @@ def test_what_is_no_score_is_told(data: str, returned: Any, sentence: str) -> No
         def score(self, sample, answer):
             return returned
 
-    with pytest.raises(TypeError, match=sentence):
-        short_task(Odd, "odd", data=data).score(Sample("1", "odd", (), {}, Path()), {"value": 1}, "parity", "")
+    task = short_task(Odd, "odd", data=data, metrics={"Right": "mean right"})
+    with pytest.raises(Fault, match=sentence) as fault:
+        task.score(Sample("1", "odd", (), {}, Path()), {"value": 1}, "parity", "")
+    assert fault.value.cause == "internal error"
+
+
+@pytest.mark.parametrize("passed", [1, 0, np.True_, np.False_])
+def test_what_is_as_good_as_true_or_false_becomes_it(data: str, passed: Any) -> None:
+    found = scored(short_task(giving([Score(passed)]), "sums", data=data)).passed
+    assert found is bool(passed)
 
 
 def giving(scores: list[Score]) -> type[Sums]:
@@ -205,6 +218,42 @@ def test_a_broken_case_is_a_wrong_one(data: str) -> None:
     assert estimate([scored(task), broken], task.metrics("parity"))["Right"].value == 50
 
 
+LEVELS = {"Easy": "mean right where level=easy", "Hard": "mean right where level=2", "Right": "mean right"}
+
+
+@pytest.mark.parametrize(
+    ("given", "figures"),
+    [
+        ([("easy", 1), ("easy", 0), (2, 1)], {"Easy": (50, 2), "Hard": (100, 1), "Right": (66.67, 3)}),
+        ([("easy", None), (2, 1)], {"Easy": (0, 1), "Hard": (100, 1), "Right": (50, 2)}),
+        ([(None, 1), (2, 1)], {"Easy": (None, 0), "Hard": (100, 1), "Right": (100, 2)}),
+    ],
+    ids=["each in its part", "a broken case counts in its part alone", "one without the field in none"],
+)
+def test_a_figure_of_a_part_of_the_samples(data: str, given, figures) -> None:
+    task = short_task(
+        giving([Score(True, {"right": right}) for _, right in given if right is not None]),
+        "s",
+        data=data,
+        metrics=LEVELS,
+    )
+    scores = []
+    for level, right in given:
+        fields = {} if level is None else {"level": level}
+        scores.append(
+            task.score(Sample("1", "s", (), fields, Path()), None if right is None else {"value": 1}, "parity", "")
+        )
+    found = estimate(scores, task.metrics("parity"))
+    assert {name: (metric.value and round(metric.value, 2), metric.n) for name, metric in found.items()} == figures
+
+
+def test_a_sample_is_read_like_a_dictionary(data: str) -> None:
+    one = sample(short_task(Sums, "sums", data=data))
+    assert "answer" in one and "call" not in one
+    assert (one["answer"], one.get("answer"), one.get("call"), one.get("call", 1)) == ("3", "3", None, 1)
+    assert [*one] == ["id", "question", "answer"] and {**one.payload} == {name: one[name] for name in one}
+
+
 def gold(replies: Any):
     class Known(Sums):
         def oracle(self, sample):
@@ -242,7 +291,7 @@ def test_the_oracle_replies_in_order(data: str, replies, turn, one_call, expecte
 def test_gold_that_is_no_reply_is_told(data: str, replies) -> None:
     task = short_task(gold(replies), "sums", data=data)
     assert task.oracle
-    with pytest.raises(UsageProblem, match=r"oracle of sums replies .*; a reply is a text, a call with name"):
+    with pytest.raises(Fault, match=r"oracle of sums replies .*; a reply is a text, a call with name"):
         task.oracle(sample(task), ChatRequest((), case=CaseKey("sums", "one")))
 
 

@@ -11,7 +11,7 @@ from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.native import render_reply
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.index import Index, Row
 from agentgauge.core.registry import Registry
 from agentgauge.core.task import Task
@@ -48,7 +48,7 @@ class Oracle:
         sample = task.data.load(index, rows[case.sample], task.name)
         reply = task.oracle(sample, request, one_call=self._one_call)
         if not isinstance(reply, ChatReply):
-            raise UsageProblem(f"{task.name}: oracle returned {reply!r}; return a ChatReply")
+            raise Fault(f"{task.name}: oracle returned {reply!r}; return a ChatReply", cause="not scorable")
         # what another role is asked is not in the dialect, such as what a simulated user is to say next
         is_spoken = not case.role and self._dialect in task.dialects
         return render_reply(self._format, reply) if self._format and is_spoken else reply
