@@ -103,6 +103,8 @@ class Parameter:
 class Tool:
     """A tool's metadata, from which the model's description of the tool is made."""
 
+    finds_files: ClassVar[bool] = False  # whether its box looks for the files that a call names; else they must exist
+
     name: str
     description: str
     inputs: tuple[Parameter, ...] = ()
@@ -127,6 +129,15 @@ class Tool:
             if parameter["attach"] is None:
                 del parameter["attach"]
         return {**data, "inputs": list(data["inputs"]), "outputs": list(data["outputs"])}
+
+
+def signature(tool: Tool) -> str:
+    """``OCR(image: image) -> text``; an optional input with its default, as ``k: int = 5``."""
+    inputs = (
+        f"{one.name}: {one.type}" + (f" = {one.default if one.default is not None else '…'}" if one.optional else "")
+        for one in tool.inputs
+    )
+    return f"{tool.name}({', '.join(inputs)}) -> {', '.join(one.type for one in tool.outputs) or 'nothing'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +207,12 @@ def _line(word: str, groups: Mapping[str, list[str]], *, reasons: bool) -> str:
         named = "; ".join(parts)
     hint = _HINTS.get(word) if word == "basic" or any(groups) else None
     return f"tools {word}: {named}" + (f" - {hint}" if hint else "")
+
+
+class OwnFiles(list[Path]):
+    """The files that a call in a project's own test may read. The name of such a file, or of one in the folder of the
+    call, is enough where no other has it. What a benchmark's model must write, and which errors it reads, is published;
+    here errors are in plain words."""
 
 
 class ToolBox(Protocol):

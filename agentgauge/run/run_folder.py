@@ -146,10 +146,13 @@ MANY = 3
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The lines about the run that the terminal shows at its start."""
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
+    own = any(_is_own(settings, case) for case in plan)
     if all(_is_own(settings, case) for case in plan):
         yield f"model {settings.model.name}{at}"
         yield from _unread(settings)
         yield from _role_lines(settings, plan)
+        yield from _unused_by_tests(settings) if own else ()
+        yield from by_state(not_ready(tools), reasons=False)
         yield from _plan_lines(settings, plan)
         return
     how = f"dialect {settings.dialect} · scoring {settings.scoring}"
@@ -160,6 +163,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     yield from _role_lines(settings, plan)
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from _unused(settings, [settings.tasks[name] for name in sorted({task for task, _, _ in plan})])
+    yield from _unused_by_tests(settings) if own else ()
     yield from difference_notes(settings.tasks, {name: settings.roots[name] for name, _, _ in plan})
     yield from vision_lines(settings)
     yield from by_state(not_ready(tools))
@@ -206,6 +210,12 @@ def _plan_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
         yield f"resuming {settings.run_dir}: {kept} {what}, {len(plan) - kept} run"
     if settings.rescore:
         yield f"scoring the transcripts of {settings.rescore} again; no model is called"
+
+
+def _unused_by_tests(settings: Settings) -> Iterator[str]:
+    """A line where the option for attempts changes nothing for a project's own tests."""
+    if (attempts := settings.attempts) > 1:
+        yield f"--attempts={attempts} has no effect on tests of your own; pytest-repeat repeats them: --count={attempts}"
 
 
 def _unused(settings: Settings, tasks: Sequence[Task]) -> Iterator[str]:
