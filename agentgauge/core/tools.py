@@ -99,6 +99,19 @@ class Parameter:
         return Parameter(type=cast(ValueType, data["type"]), optional=bool(data.get("optional")), **known)
 
 
+PICTURE = re.compile(r"!\[[^\]\n]{0,400}\]\(\s{0,9}<?([^)>\n]{1,400}?)>?(?:\s{1,9}\"[^\"\n]{0,400}\")?\s{0,9}\)")
+"""A picture in Markdown; its group is the path. The bounds keep hostile text from taking quadratic time."""
+
+
+def named_files(parameter: Parameter, text: str) -> list[str]:
+    """The paths that the text of an input names, by the input's ``attach``; none for other inputs."""
+    if parameter.attach == "file":
+        return [text]
+    if parameter.attach == "files":
+        return [path.strip() for path in text.split(",") if path.strip()]
+    return PICTURE.findall(text) if parameter.attach == "markdown" else []
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool's metadata, from which the model's description of the tool is made."""

@@ -25,8 +25,8 @@ from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable, UsageP
 from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.redaction import redact, redact_file, redacted, register
 from agentgauge.core.text import parse_json
-from agentgauge.core.tools import FILE_TYPES, OwnFiles, Parameter, ResultStore, Tool, ToolOutput
-from tool_impls.arguments import named_files, plain_name
+from agentgauge.core.tools import FILE_TYPES, OwnFiles, Parameter, ResultStore, Tool, ToolOutput, named_files
+from tool_impls.arguments import plain_name
 from tool_impls.base import REPEATABLE, UNAVAILABLE
 from tool_impls.server import protocol
 from tool_impls.server.protocol import ProtocolError, RemoteTool, read_document

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Conversation, Message, told
 from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.redaction import register
-from agentgauge.core.tools import FILE_TYPES, OwnFiles, Tool, ToolOutput, signature
+from agentgauge.core.tools import FILE_TYPES, OwnFiles, Tool, ToolOutput, named_files, signature
 from agentgauge.plugins.own_tests.case import OwnCases
 from agentgauge.run.chat_form import ProgramRequest
 from agentgauge.run.clients import Endpoint
@@ -118,10 +119,10 @@ class RealTool:
             raise TypeError(f"{self.tool.name} takes its inputs by name: {signature(self.tool)}")
 
         async def result(case: Case) -> Value | tuple[Value, ...]:
-            kinds = {parameter.name: parameter.type for parameter in self.tool.inputs}
             given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
-            named = [value for name, value in given.items() if kinds.get(name) in FILE_TYPES and isinstance(value, str)]
-            _may_read(case, map(Path, named))
+            texts = [(each, given[each.name]) for each in self.tool.inputs if isinstance(given.get(each.name), str)]
+            files = [[text] if each.type in FILE_TYPES else named_files(each, text) for each, text in texts]
+            _may_read(case, map(Path, chain.from_iterable(files)))
             outputs = await case.use(self.tool.name, given)
             values = tuple(map(_value, outputs[: len(self.tool.outputs) or None]))  # a remark may follow
             return values[0] if len(values) == 1 else values
