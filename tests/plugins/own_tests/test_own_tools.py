@@ -12,17 +12,22 @@ from tests.plugin.test_installed import forked_in
 
 pytestmark = pytest.mark.slow  # each runs pytest
 
+
+def call(name: str, **arguments: str) -> dict[str, object]:
+    return {"tool_calls": [{"name": name, "arguments": arguments}]}
+
+
 SCRIPT = {
     "tests.tools/test_own.py::test_scripted*": [
-        {"tool_calls": [{"name": "DrawBox", "arguments": {"image": "receipt.png", "bbox": "1, 1, 9, 9", "filename": "b"}}]},
-        {"tool_calls": [{"name": "ImageQualityTest", "arguments": {"image": "b.png"}}]},
-        {"tool_calls": [{"name": "OCR", "arguments": {"image": "0001.png"}}]},
-        {"tool_calls": [{"name": "OCR", "arguments": {"picture": "b.png"}}]},
-        {"tool_calls": [{"name": "Calculator", "arguments": {"expression": "1 +"}}]},
+        call("DrawBox", image="receipt.png", bbox="1, 1, 9, 9", filename="b"),
+        call("ImageQualityTest", image="b.png"),
+        call("OCR", image="0001.png"),
+        call("OCR", picture="b.png"),
+        call("Calculator", expression="1 +"),
         "done",
     ],
     "tests/test_own.py::test_scripted[1]": ["never"],
-}  # fmt: skip
+}
 
 TESTS = """
 import wave
