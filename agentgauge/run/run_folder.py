@@ -154,7 +154,6 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         yield from _role_lines(settings, plan)
         yield from _unused_by_tests(settings) if own else ()
         yield from _unmatched(settings, plan)
-        yield from by_state(not_ready(tools), reasons=False)
         yield from _plan_lines(settings, plan)
         return
     how = f"dialect {settings.dialect} · scoring {settings.scoring}"

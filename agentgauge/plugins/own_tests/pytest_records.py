@@ -123,7 +123,8 @@ class OwnTests:
         if fault := _fault_in(call.excinfo.value):
             self._faults.append(fault)
         elif report.failed and self._cases and self._cases.test and (fault := self._cases.test.fault):
-            report.sections.append(("model_endpoint", str(fault)))  # which the agent's own error may not say
+            if str(fault) not in report.longreprtext:  # most agents' own errors say it
+                report.sections.append(("model_endpoint", str(fault)))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -95,7 +95,6 @@ def test_files_are_found_by_name_and_failed_calls_are_in_the_record(project: Pat
     assert (
         "of this run, such as tests.tools/test_own.py::test_scripted[1]: tests/test_own.py::test_scripted[1]" in screen
     )
-    assert "tools disabled: GoogleSearch, MathOCR" in screen
     assert "no run folder" not in screen
 
 
