@@ -120,7 +120,7 @@ class RealTool:
 
         async def result(case: Case) -> Value | tuple[Value, ...]:
             given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
-            texts = [(each, given[each.name]) for each in self.tool.inputs if isinstance(given.get(each.name), str)]
+            texts = [(each, text) for each in self.tool.inputs if isinstance(text := given.get(each.name or ""), str)]
             files = [[text] if each.type in FILE_TYPES else named_files(each, text) for each, text in texts]
             _may_read(case, map(Path, chain.from_iterable(files)))
             outputs = await case.use(self.tool.name, given)
