@@ -101,7 +101,7 @@ lint: $(CHECK)
 	$(BIN)/vulture
 
 docs: $(DOCS)
-	$(BIN)/python docs/draw_architecture.py && $(BIN)/python docs/write_options.py
+	$(BIN)/python docs/draw_architecture.py && $(BIN)/python docs/write_tables.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean  # --quiet would switch the strict checks off
 
 screenshots: $(DEV)

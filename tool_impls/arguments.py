@@ -8,19 +8,15 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentgauge.core.errors import ToolError
-from agentgauge.core.tools import Parameter
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-# -- names of files: of those that tools make, and of those that the texts of a call name
+# -- names of files that tools make
 
 
 LONGEST = 180  # bytes, suffix not included; file systems take 255
-
-PICTURE = re.compile(r"!\[[^\]\n]{0,400}\]\(\s{0,9}<?([^)>\n]{1,400}?)>?(?:\s{1,9}\"[^\"\n]{0,400}\")?\s{0,9}\)")
-"""A picture in Markdown; its group is the path. The bounds keep hostile text from taking quadratic time."""
 
 
 def file_name(wanted: str | None, default: str, suffix: str) -> str:
@@ -46,15 +42,6 @@ def plain_name(path: str) -> str:
     path_name = PurePosixPath(name.strip(" ."))
     suffix = path_name.suffix[:20]
     return f"{_short(path_name.name.removesuffix(path_name.suffix))}{suffix}".strip(" .") or "file"
-
-
-def named_files(parameter: Parameter, text: str) -> list[str]:
-    """The paths that the text of an input names, by the input's ``attach``; none for other inputs."""
-    if parameter.attach == "file":
-        return [text]
-    if parameter.attach == "files":
-        return [path.strip() for path in text.split(",") if path.strip()]
-    return PICTURE.findall(text) if parameter.attach == "markdown" else []
 
 
 def _short(text: str) -> str:

@@ -27,12 +27,12 @@ def convert(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     FileNotFoundError) for the first value that cannot be converted.
     """
     inputs = {parameter.name: parameter for parameter in tool.inputs}
-    return {name: _value(inputs[name], value) for name, value in arguments.items()}
+    return {name: _value(inputs[name], value, tool.finds_files) for name, value in arguments.items()}
 
 
-def _value(parameter: Parameter, value: Any) -> Any:
+def _value(parameter: Parameter, value: Any, finds_files: bool) -> Any:
     if parameter.type in FILE_TYPES:
-        return _existing(parameter, value)
+        return value if finds_files else _existing(parameter, value)
     # bool is an int for isinstance, so true stays true where an integer is wanted: as upstream
     wanted = {"text": str, "int": int, "float": float, "bool": bool}[parameter.type]
     return value if isinstance(value, wanted) else wanted(value)

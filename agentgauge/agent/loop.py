@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialect import (
@@ -108,8 +109,12 @@ async def use_tools(
 
 
 async def _act(case: Case, thought: str, action: Action, tools: Mapping[str, Tool], box: ToolBox | None) -> Exchange:
-    tool = tools.get(action.name) if isinstance(action, Call) else None
-    if not isinstance(action, Call) or (isinstance(tool, SchemaTool) and not tool.is_run):
+    tool = None if isinstance(action, Finish) else tools.get(action.name)
+    if tool is None or isinstance(action, Finish) or (isinstance(tool, SchemaTool) and not tool.is_run):
+        return Exchange(thought, action)
+    if isinstance(action, CallError):  # the log holds every call of a tool, those that cannot be made, too
+        given = action.arguments
+        await case.refused(action.name, _value(given) if isinstance(given, str) else given, action.message)
         return Exchange(thought, action)
     try:
         outputs = await case.use(action.name, action.converted, box=box)
@@ -246,7 +251,8 @@ def _call(exchange: Exchange, name: str) -> ConversationCall:
         arguments = _value(arguments)
     if isinstance(action, CallError):
         return ConversationCall(name, arguments, error=action.message)
-    return ConversationCall(name, arguments, None if exchange.is_left else text_of(exchange))
+    files = tuple(Path(output.content) for output in exchange.outputs or () if output.type != "text")
+    return ConversationCall(name, arguments, None if exchange.is_left else text_of(exchange), files=files)
 
 
 def _value(text: str) -> Json:

@@ -422,6 +422,13 @@ class Case:
             await self.hooks.tell("pytest_agentgauge_tool_result", **given)
         return result
 
+    async def refused(self, name: str, arguments: Json, message: str) -> None:
+        """Log a call of a tool that cannot be made, as ``use`` logs one that fails. ``arguments``: the raw text where
+        they are no object."""
+        detail = {"arguments": arguments if isinstance(arguments, dict) else {"text": arguments}}
+        with self.clock.at("tools") as exchange:
+            await self._failed(exchange, _event("tool", name, exchange, detail, message))
+
     async def _called(
         self,
         box: ToolBox,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NotRequired, Protocol, TypedDict
 from urllib.parse import quote, unquote
 
@@ -207,6 +208,7 @@ class ConversationCall:
     arguments: Json  # an object; the raw text where it could not be read
     result: str | None = None  # as returned to the model; None: the call failed, or the tool is not run
     error: str | None = None  # what was wrong with the call, as returned to the model
+    files: tuple[Path, ...] = ()  # that the tool made, in the order of the result, which names them
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +223,13 @@ class Conversation:
     state: Json = None  # of the tools, at the end
 
     def to_json(self) -> dict[str, Json]:
-        return {**asdict(self), "calls": [asdict(call) for call in self.calls], "messages": list(self.messages)}
+        calls = [{**asdict(call), "files": list(map(str, call.files))} for call in self.calls]
+        return {**asdict(self), "calls": calls, "messages": list(self.messages)}
 
     @staticmethod
     def from_json(data: Mapping[str, Json]) -> Conversation:
-        calls = tuple(ConversationCall(**call) for call in data["calls"])
+        given = ({**call, "files": tuple(map(Path, call.get("files", ())))} for call in data["calls"])  # of old: none
+        calls = tuple(ConversationCall(**call) for call in given)
         return Conversation(**{**data, "calls": calls, "messages": tuple(data["messages"])})
 
 

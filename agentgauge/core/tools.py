@@ -99,9 +99,24 @@ class Parameter:
         return Parameter(type=cast(ValueType, data["type"]), optional=bool(data.get("optional")), **known)
 
 
+PICTURE = re.compile(r"!\[[^\]\n]{0,400}\]\(\s{0,9}<?([^)>\n]{1,400}?)>?(?:\s{1,9}\"[^\"\n]{0,400}\")?\s{0,9}\)")
+"""A picture in Markdown; its group is the path. The bounds keep hostile text from taking quadratic time."""
+
+
+def named_files(parameter: Parameter, text: str) -> list[str]:
+    """The paths that the text of an input names, by the input's ``attach``; none for other inputs."""
+    if parameter.attach == "file":
+        return [text]
+    if parameter.attach == "files":
+        return [path.strip() for path in text.split(",") if path.strip()]
+    return PICTURE.findall(text) if parameter.attach == "markdown" else []
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool's metadata, from which the model's description of the tool is made."""
+
+    finds_files: ClassVar[bool] = False  # whether its box looks for the files that a call names; else they must exist
 
     name: str
     description: str
@@ -127,6 +142,15 @@ class Tool:
             if parameter["attach"] is None:
                 del parameter["attach"]
         return {**data, "inputs": list(data["inputs"]), "outputs": list(data["outputs"])}
+
+
+def signature(tool: Tool) -> str:
+    """``OCR(image: image) -> text``; an optional input with its default, as ``k: int = 5``."""
+    inputs = (
+        f"{one.name}: {one.type}" + (f" = {one.default if one.default is not None else '…'}" if one.optional else "")
+        for one in tool.inputs
+    )
+    return f"{tool.name}({', '.join(inputs)}) -> {', '.join(one.type for one in tool.outputs) or 'nothing'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +220,12 @@ def _line(word: str, groups: Mapping[str, list[str]], *, reasons: bool) -> str:
         named = "; ".join(parts)
     hint = _HINTS.get(word) if word == "basic" or any(groups) else None
     return f"tools {word}: {named}" + (f" - {hint}" if hint else "")
+
+
+class OwnFiles(list[Path]):
+    """The files that a call in a project's own test may read. The name of such a file, or of one in the folder of the
+    call, is enough where no other has it. What a benchmark's model must write, and which errors it reads, is published;
+    here errors are in plain words."""
 
 
 class ToolBox(Protocol):

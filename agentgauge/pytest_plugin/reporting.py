@@ -262,6 +262,8 @@ class Reporting:
         for problem in (*state.run.notes, *state.run.problems):
             _write(terminalreporter, problem, red=True)
         if state.run.summary_json is None:
+            if state.has_begun and not state.is_kept:
+                _write(terminalreporter, "agentgauge: no run folder; --run-dir=DIR keeps records and transcripts")
             return
         folder = state.run.folder
         if reason := state.run.stop_reason or ("interrupted" if state.interrupted else ""):

@@ -291,7 +291,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
         sandbox.look_early()
     without_gold = [name for name, task in chosen.items() if task.oracle is None]
     if without_gold and settings.spec and settings.spec.kind == "oracle":
-        raise UsageProblem(f"--model oracle: {', '.join(without_gold)} has no gold replies; give another model")
+        raise UsageProblem(f"--model oracle knows no right answers of {', '.join(without_gold)}; give another model")
     for name, task in chosen.items():
         if task.check_options:
             task.check_options(settings.roots[name])

@@ -26,6 +26,7 @@ from agentgauge.core.task_options import SAME
 from agentgauge.core.text import counted, digest
 from agentgauge.core.tools import by_device, by_state, devices_of, not_ready, without_devices
 from agentgauge.data.find import difference_notes, refuse_other_data, used_data
+from agentgauge.model.embedded.scripted import ReplyScript
 from agentgauge.model.unread_variables import unread_variables
 from agentgauge.run.option_values import fingerprinted_values
 from agentgauge.run.preflight import not_applicable, stored_vision, vision_lines
@@ -146,10 +147,13 @@ MANY = 3
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The lines about the run that the terminal shows at its start."""
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
+    own = any(_is_own(settings, case) for case in plan)
     if all(_is_own(settings, case) for case in plan):
         yield f"model {settings.model.name}{at}"
         yield from _unread(settings)
         yield from _role_lines(settings, plan)
+        yield from _unused_by_tests(settings) if own else ()
+        yield from _unmatched(settings, plan)
         yield from _plan_lines(settings, plan)
         return
     how = f"dialect {settings.dialect} · scoring {settings.scoring}"
@@ -160,6 +164,8 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     yield from _role_lines(settings, plan)
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from _unused(settings, [settings.tasks[name] for name in sorted({task for task, _, _ in plan})])
+    yield from _unused_by_tests(settings) if own else ()
+    yield from _unmatched(settings, plan)
     yield from difference_notes(settings.tasks, {name: settings.roots[name] for name, _, _ in plan})
     yield from vision_lines(settings)
     yield from by_state(not_ready(tools))
@@ -206,6 +212,22 @@ def _plan_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
         yield f"resuming {settings.run_dir}: {kept} {what}, {len(plan) - kept} run"
     if settings.rescore:
         yield f"scoring the transcripts of {settings.rescore} again; no model is called"
+
+
+def _unused_by_tests(settings: Settings) -> Iterator[str]:
+    """A line where the option for attempts changes nothing for a project's own tests."""
+    if (count := settings.attempts) > 1:
+        yield f"--attempts={count} has no effect on tests of your own; pytest-repeat repeats them: --count={count}"
+
+
+def _unmatched(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
+    """A line for keys of the model's script that fit nothing: mistyped ones, and those of cases not selected."""
+    if settings.spec is None or settings.spec.script is None or not plan:
+        return
+    names = [f"{task}/{sample}" for task, sample, _ in plan]
+    if keys := ReplyScript.load(settings.spec.script).unmatched(names):
+        listed = ", ".join(keys[:MANY]) + (f" and {len(keys) - MANY} more" if keys[MANY:] else "")
+        yield f"keys of {settings.spec.script.name} that fit no case of this run, such as {names[0]}: {listed}"
 
 
 def _unused(settings: Settings, tasks: Sequence[Task]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import CaseKey
 from agentgauge.core.errors import Fault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, cannot_write
+from agentgauge.core.tools import OwnFiles
 from agentgauge.core.types import Json, Record, Usage
 from agentgauge.replies.stages import Stages
 from agentgauge.run.clients import Clients, Endpoint
@@ -438,7 +439,7 @@ class Runner:
         sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
         self._noted.begin(planned.id, alone=planned.id in self.suspects)
         case = self._solver.open_case(planned, replace(sample, root=root))
-        case.readable = []
+        case.readable = OwnFiles()
         if case.hooks:
             await case.hooks.tell("pytest_agentgauge_case_started", case=case)
         return case

@@ -61,6 +61,7 @@ def sample_name(sample: str) -> str:
 def file_name(model: str) -> str:
     """A model's name as part of a file's name; of a long one the beginning."""
     name = model.removeprefix("scripted:").rsplit(os.sep, 1)[-1]
+    name = Path(name).stem if model.startswith("scripted:") else name  # a folder is no .json
     plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in name)
     return plain.encode()[:LONGEST].decode(errors="ignore")
 

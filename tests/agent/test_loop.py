@@ -89,6 +89,24 @@ def test_a_refusal_of_a_tool_is_told_and_the_loop_goes_on() -> None:
     assert last.action == Finish("done")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "logged", "error"),
+    [
+        ('{"words": "refuse"}', {"words": "refuse"}, "not that word"),
+        ('{"other": 1}', {"other": 1}, "unknown arguments: {'other'}"),
+        ('{"words":', {"text": '{"words":'}, 'invalid json format: {"words":'),
+        ("{}", {}, "missing required arguments: {'words'}"),
+    ],
+)
+def test_every_call_of_a_tool_that_fails_is_logged(arguments: str, logged: dict[str, str], error: str) -> None:
+    model = Model(ChatReply("", (ToolCall("Echo", arguments, "1"), ToolCall("None", "{}", "2"))), ChatReply("done"))
+    case = Case(Sample("0", "t", (), {}, Path("/")), 1, 0, CaseSettings(), model, Box(), Path("/"))
+    asyncio.run(use_tools(case, Native("?", "?"), {"Echo": ECHO}, [{"role": "user", "content": "q"}], max_turns=5))
+    (event,) = (event for event in case.events if event.kind == "tool")
+    assert (event.name, event.detail, event.error) == ("Echo", {"arguments": logged}, error)
+    assert model.requests[1].messages[-2]["content"] == error
+
+
 def test_a_fault_ends_the_case() -> None:
     with pytest.raises(ToolFault, match="gone"):
         solve(Model(calls("die")))

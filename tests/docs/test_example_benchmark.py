@@ -116,7 +116,7 @@ def test_installed_as_packages_they_are_known_to_the_oracle(project: Path) -> No
 
 def test_without_gold_the_oracle_is_refused_before_the_first_request(project: Path) -> None:
     change(project, "sums.py", ("def oracle", "def gold"))
-    assert "--model oracle: sums has no gold replies" in run(project, "sums.py", "--model=oracle", status=4)[0]
+    assert "--model oracle knows no right answers of sums" in run(project, "sums.py", "--model=oracle", status=4)[0]
 
 
 def test_a_file_that_the_run_did_not_know_of_is_told(project: Path) -> None:

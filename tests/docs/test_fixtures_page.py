@@ -19,21 +19,28 @@ PAGE = text("docs/fixtures.md")
 
 
 def says_42(seen: Seen):
-    """Calls the first tool of a request that has some, with 21; else answers 42."""
-    if seen.body.get("tools") and seen.body["messages"][-1]["role"] == "user":
-        return answer(None, tool_calls=[tool_call(seen.body["tools"][0]["function"]["name"], {"number": 21})])
-    return answer("It is 42.")
+    """Calls the first tool of a request that has some; else answers with its result, or 42."""
+    said = seen.body["messages"][-1]
+    if seen.body.get("tools") and said["role"] == "user":
+        name = seen.body["tools"][0]["function"]["name"]
+        arguments = {"expression": "6 * 7"} if name == "Calculator" else {"number": 21}
+        return answer(None, tool_calls=[tool_call(name, arguments)])
+    return answer(f"It is {said['content'] if said['role'] == 'tool' else 42}.")
 
 
 def test_the_tests_of_agents_pass(tmp_path: Path) -> None:
-    for name, containing in (("test_double.py", "def double("), ("test_client.py", "def client(model_endpoint)")):
-        (tmp_path / name).write_text(block(PAGE, containing))
+    for name, containing in (("double", "def double("), ("client", "def client(model_endpoint)"), ("loop", ".schema")):
+        (tmp_path / f"test_{name}.py").write_text(block(PAGE, containing))
     (tmp_path / "agentgauge.toml").write_text(block(PAGE, "run_folder"))
     with FaultServer(choose=says_42) as endpoint:
         done = python(*PYTEST, "--model=m", f"--model-url={endpoint.url}", cwd=tmp_path)
-    assert done.status == 0 and "2 passed" in done.output, done.output
+    assert done.status == 0 and "3 passed" in done.output, done.output
     [run] = (tmp_path / "runs").iterdir()  # as the setting says
-    assert {(record["task"], record["status"]) for record in records(run)} == {("tests", "passed")}
+    assert sorted((record["task"], record["status"]) for record in records(run)) == [
+        ("tests", "passed"),
+        ("tests", "passed"),
+        ("tests.tools", "passed"),
+    ]
 
 
 def test_a_fixture_of_the_project_gives_another_model(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from tool_impls.server.command import parser
 from tool_impls.settings import TOP, ToolSettings
 
 OPTIONS_PAGE = text("docs/options.md")
-WRITER = runpy.run_path(str(ROOT / "docs" / "write_options.py"))
+WRITER = runpy.run_path(str(ROOT / "docs" / "write_tables.py"))
 
 
 def _plain(cell: str) -> str:
@@ -45,9 +45,14 @@ def _plain(cell: str) -> str:
 
 @pytest.mark.uses("agents", "batch", "budget", "cache", "gates", "recording", "shards")
 @of_all_plugins
-def test_the_tables_of_options_are_those_that_the_code_writes() -> None:
+@pytest.mark.parametrize("page", ["options.md", "tools.md"])
+def test_the_tables_are_those_that_the_code_writes(page: str) -> None:
     """Else ``make docs`` writes them anew."""
-    assert WRITER["written"](OPTIONS_PAGE) == OPTIONS_PAGE
+    assert WRITER["written"](page) == text(f"docs/{page}")
+
+
+@of_all_plugins
+def test_the_options_with_more_to_read_are_known() -> None:
     assert WRITER["MORE"].keys() <= OPTIONS.keys()
 
 

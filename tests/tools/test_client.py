@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import AgentGaugeError, ToolError, ToolFault
-from agentgauge.core.tools import Parameter, Tool, ToolOutput
+from agentgauge.core.tools import OwnFiles, Parameter, Tool, ToolOutput
 from tests.tools.servers import Answer, Last, canned_server, http, web_server
 from tool_impls.server.app import running
 from tool_impls.server.client import ToolServerBox
@@ -405,3 +405,67 @@ def test_what_a_tool_says_of_its_result_comes_beside_it(tmp_path: Path) -> None:
         picture, note = asyncio.run(called(url))
     assert picture.type == "image" and Path(picture.content).is_file()
     assert note.type == "text" and note.content.endswith(f"that no font of this machine has: {title}.")
+
+
+# --- calls of a project's own tests --------------------------------------------------------------------------------
+
+
+async def own_call(url: str, name: str, arguments: Mapping[str, Any], folder: Path, *readable: Path) -> Any:
+    """The outputs of the call, or its error."""
+    box = ToolServerBox(url)
+    try:
+        return await box.call(name, arguments, folder=folder, readable=OwnFiles(readable))
+    except AgentGaugeError as error:
+        return error
+    finally:
+        await box.close()
+
+
+@pytest.mark.parametrize(
+    ("named", "error"),
+    [
+        ("receipt.png", None),
+        ("made.png", None),
+        ("image/made.png", None),
+        ("given/receipt.png", None),
+        (
+            "two.png",
+            "image: 'two.png' names several files: {root}/given/two.png, {root}/case/image/two.png; give the path",
+        ),
+        (
+            "other.png",
+            "image: there is no file 'other.png' in {cwd}; files of this test: made.png, receipt.png, two.png",
+        ),
+        ("/etc/passwd", "image: '/etc/passwd' is not one of the files of this task"),
+        (7, "image: 7 cannot be read as a file (TypeError)"),
+    ],
+)
+def test_a_name_is_enough_for_a_file_of_an_own_test(tmp_path: Path, named: Any, error: str | None) -> None:
+    for path in ("given/receipt.png", "given/two.png", "given/hidden.png", "case/image/made.png", "case/image/two.png"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(path)
+    files = (tmp_path / "given/receipt.png", tmp_path / "given/two.png")
+    with canned_server(answering(http(200, '"read"'), name="Look")) as server:
+        result = asyncio.run(own_call(server.url, "Look", {"image": named}, tmp_path / "case", *files))
+    if error is None:
+        assert result == (ToolOutput("text", "read"),)
+        assert str(named).rpartition("/")[2].encode() in server.requests[-1].body  # its content is its name
+    else:
+        assert str(result).startswith(error.format(root=tmp_path, cwd=Path.cwd()))
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "told"),
+    [
+        (400, "ToolError('SyntaxError: invalid syntax')", "Say: SyntaxError: invalid syntax"),
+        (400, "ValueError(\"it is 'wrong'\")", "Say: ValueError: it is 'wrong'"),
+        (400, "ValueError('one', 2)", "Say: ValueError('one', 2)"),
+        (408, "ToolTimeout('Say did not finish')", "Say: Say did not finish"),
+        (400, "Say is disabled in this run: no key", "Say: Say is disabled in this run: no key"),
+        (422, [{"loc": ["body", "word"], "msg": "Field required"}], "Say: word: Field required"),
+    ],
+)
+def test_errors_of_own_tests_are_in_plain_words(tmp_path: Path, status: int, detail: Any, told: str) -> None:
+    with canned_server(answering(http(status, {"detail": detail}))) as server:
+        result = asyncio.run(own_call(server.url, "Say", {"word": "x"}, tmp_path))
+    assert (type(result), str(result)) == (ToolError, told)

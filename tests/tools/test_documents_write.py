@@ -12,7 +12,7 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw
 
 from agentgauge.core.errors import ToolError
-from tool_impls.arguments import PICTURE
+from agentgauge.core.tools import PICTURE
 from tool_impls.documents import (
     TOOLS,
     CsvFileGenerator,

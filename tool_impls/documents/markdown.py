@@ -1,7 +1,7 @@
 """Markdown (docs/benchmarks/tools.md#writing-documents): its blocks, and the spans within them.
 
 CommonMark and the tables of GitHub, by markdown-it-py, but for quotes and HTML, which stay as they are written, and for
-pictures, which are found as the files of a call are (``tool_impls.arguments.PICTURE``; a path there may hold spaces).
+pictures, which are found as the files of a call are (``agentgauge.core.tools.PICTURE``; a path there may hold spaces).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from tool_impls.arguments import PICTURE
+from agentgauge.core.tools import PICTURE
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

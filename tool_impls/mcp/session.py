@@ -18,8 +18,7 @@ from agentgauge.agent.dialect import convert
 from agentgauge.agent.native import function_schema
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.placeholders import with_placeholders
-from agentgauge.core.tools import FILE_TYPES, Parameter, SchemaTool, Tool, ToolOutput
-from tool_impls.arguments import PICTURE
+from agentgauge.core.tools import FILE_TYPES, PICTURE, Parameter, SchemaTool, Tool, ToolOutput
 
 # -- files: those of the sample, and those that tools make. A client names a file by its name or its URI; only names
 # of this table lead to a file, so ``..``, absolute paths and links have no effect

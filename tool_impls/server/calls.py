@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import Fault, ToolError, UsageProblem
-from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
-from tool_impls.arguments import named_files
+from agentgauge.core.tools import FILE_TYPES, Parameter, Tool, named_files
 from tool_impls.base import BenchTool, Noted
 from tool_impls.bounds import FRAMES, check_pixels, check_result, read_picture
 from tool_impls.devices import is_lost

@@ -12,6 +12,7 @@ import re
 import time
 import urllib.error
 import urllib.request
+from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -24,8 +25,8 @@ from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable, UsageP
 from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.redaction import redact, redact_file, redacted, register
 from agentgauge.core.text import parse_json
-from agentgauge.core.tools import FILE_TYPES, Parameter, ResultStore, Tool, ToolOutput
-from tool_impls.arguments import named_files, plain_name
+from agentgauge.core.tools import FILE_TYPES, OwnFiles, Parameter, ResultStore, Tool, ToolOutput, named_files
+from tool_impls.arguments import plain_name
 from tool_impls.base import REPEATABLE, UNAVAILABLE
 from tool_impls.server import protocol
 from tool_impls.server.protocol import ProtocolError, RemoteTool, read_document
@@ -89,9 +90,12 @@ class ToolServerBox:
         remote = (await self.remote_tools()).get(name)
         if remote is None:
             raise ToolError(f"there is no tool {name!r}; known are {', '.join(self._tools or ())}")
-        values, files = _form(remote.tool, arguments, (folder, *readable))
+        find = _finder(folder, readable) if isinstance(readable, OwnFiles) else _as_path
+        values, files = _form(remote.tool, arguments, (folder, *readable), find)
         (status, reason, answer, kind, headers), cached = await self._answered(remote, values, files)
         if status in MODEL_ERRORS:
+            if isinstance(readable, OwnFiles):
+                raise ToolError(f"{name}: {_in_words(_detail_of(answer))}")
             raise ToolError(f"the call of {name} failed: {reason}.\nResponse: {_detail_of(answer)!r}")
         if status != 200:
             words = f"the tool server answered HTTP {status} for {name}: {_detail_of(answer)!r}"
@@ -208,7 +212,7 @@ def _part(name: str, value: str | bytes, file_name: str | None) -> Payload:
 
 
 def _form(
-    tool: Tool, arguments: Mapping[str, Any], allowed: Sequence[Path]
+    tool: Tool, arguments: Mapping[str, Any], allowed: Sequence[Path], find: Callable[[str, Any], Path]
 ) -> tuple[dict[str, str | bytes], dict[str, bytes]]:
     """The form fields of a call, in the order of the arguments, and the files that its texts name. Raises ToolError."""
     parameters = {parameter.name: parameter for parameter in tool.inputs}
@@ -220,7 +224,7 @@ def _form(
     files: dict[str, bytes] = {}
     for name, value in arguments.items():
         if parameters[name].type in FILE_TYPES:
-            form[name] = _read(parameters[name], value, allowed)
+            form[name] = _read(parameters[name], value, allowed, find)
         elif multipart and isinstance(value, float):
             # The released client fails here as well (docs/benchmarks/tools.md#client); no tool of the benchmarks takes
             # both.
@@ -232,7 +236,7 @@ def _form(
                 raise ToolError(f"{name}: {text[:80]!r} cannot be sent, because it holds half of a surrogate pair")
             for path in named_files(parameters[name], text):
                 try:
-                    files[path] = _read(parameters[name], path, allowed)
+                    files[path] = _read(parameters[name], path, allowed, find)
                 except ToolError:  # of several files the tool reports those that are missing
                     if parameters[name].attach == "file":
                         raise
@@ -241,10 +245,10 @@ def _form(
     return form, files
 
 
-def _read(parameter: Parameter, value: Any, allowed: Sequence[Path]) -> bytes:
+def _read(parameter: Parameter, value: Any, allowed: Sequence[Path], find: Callable[[str, Any], Path]) -> bytes:
     """The bytes of a file below one of the allowed folders, links followed. Raises ToolError."""
     try:
-        path = Path(value).resolve()
+        path = find(parameter.name or "", value).resolve()
         if not any(path.is_relative_to(folder.resolve()) for folder in allowed):
             raise ToolError(f"{parameter.name}: {value!r} is not one of the files of this task")
         return path.read_bytes()
@@ -252,6 +256,45 @@ def _read(parameter: Parameter, value: Any, allowed: Sequence[Path]) -> bytes:
         raise ToolError(f"{parameter.name}: there is no file {value!r}") from None
     except (OSError, TypeError, ValueError) as error:  # a folder, no permission, not a text, a null byte
         raise ToolError(f"{parameter.name}: {value!r} cannot be read as a file ({type(error).__name__})") from None
+
+
+def _as_path(_: str, value: Any) -> Path:
+    return Path(value)
+
+
+def _finder(folder: Path, readable: OwnFiles) -> Callable[[str, Any], Path]:
+    """Finds the file of an own test that a call names: by its path, else by the end of its path."""
+
+    def find(name: str, value: Any) -> Path:
+        given = Path(value)
+        known = {path.resolve(): path.absolute() for path in (*readable, *folder.rglob("*")) if path.is_file()}
+        if given.resolve() in known or given.is_absolute():
+            return given
+        ends = [path for path in known.values() if given.parts and path.parts[-len(given.parts) :] == given.parts]
+        if len(ends) > 1:
+            raise ToolError(f"{name}: {value!r} names several files: {', '.join(map(str, ends))}; give the path of one")
+        if not ends and not given.exists():
+            names = ", ".join(sorted({path.name for path in known.values()})) or "none"
+            raise ToolError(f"{name}: there is no file {value!r} in {Path.cwd()}; files of this test: {names}")
+        return ends[0] if ends else given
+
+    return find
+
+
+_WRITTEN_ERROR = re.compile(r"(\w+)\((['\"].*['\"])\)", re.DOTALL)
+"""An exception as Python writes it."""
+
+
+def _in_words(detail: Any) -> str:
+    """What the body of a failure says, without the forms of the protocol and of Python."""
+    said = detail.get("detail", detail) if isinstance(detail, dict) else detail
+    if isinstance(said, list):  # what does not fit the form
+        return "; ".join(f"{one['loc'][-1]}: {one['msg']}" if isinstance(one, dict) else str(one) for one in said)
+    if found := _WRITTEN_ERROR.fullmatch(str(said)):
+        with suppress(ValueError, SyntaxError):
+            words = literal_eval(found[2])
+            return str(words) if found[1] in ("ToolError", "ToolTimeout") else f"{found[1]}: {words}"
+    return str(said)
 
 
 def _decoded(body: bytes) -> Any:

@@ -16,6 +16,7 @@ turn is the number of assistant messages in it.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -54,6 +55,11 @@ class ReplyScript:
                 raise UsageProblem(f"the script {path}: {pattern!r} must have a list of at least one reply")
             rules.append((pattern, tuple(_reply(path, f"{pattern!r}[{n}]", reply) for n, reply in enumerate(replies))))
         return ReplyScript(path, tuple(rules))
+
+    def unmatched(self, names: Iterable[str]) -> list[str]:
+        """The patterns that fit none of the cases."""
+        known = list(names)
+        return [pattern for pattern, _ in self.replies if not any(fnmatchcase(name, pattern) for name in known)]
 
     def answer(self, request: ChatRequest) -> ChatReply:
         """The reply for a turn of a case. Raises UsageProblem when no pattern fits."""

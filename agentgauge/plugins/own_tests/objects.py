@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from agentgauge.agent.native import function_schema
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Conversation, Message, told
 from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.redaction import register
-from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
+from agentgauge.core.tools import FILE_TYPES, OwnFiles, Tool, ToolOutput, named_files, signature
 from agentgauge.plugins.own_tests.case import OwnCases
 from agentgauge.run.chat_form import ProgramRequest
 from agentgauge.run.clients import Endpoint
@@ -50,7 +52,8 @@ class AskedModel(Model):
         ``messages``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: tools of the fixture
         ``tools``, typed Python functions, or function schemas; a call of a schema ends the conversation. ``files``:
         paths that tools may read; the message names them. ``state``: the value of a function's first parameter
-        ``state``. ``max_turns``: replies of the model. Raises ModelFault and ToolFault, and FileNotFoundError for one
+        ``state``. ``max_turns``: replies of the model; a conversation that has used them ends as ``turns``. A call that
+        fails is told to the model, and has an ``error``. Raises ModelFault and ToolFault, and FileNotFoundError for one
         of ``files``.
         """
         __tracebackhide__ = True
@@ -87,25 +90,39 @@ class AskedModel(Model):
             )
 
 
+class FindingTool(Tool):
+    """A real tool whose calls may name a file of the test by its name alone."""
+
+    finds_files = True
+
+
 class RealTool:
     """A tool that can be called by the names of its inputs, and given to ``model.ask``."""
 
     def __init__(self, tool: Tool, cases: OwnCases) -> None:
         self.tool = tool
         self._cases = cases
-        self.__doc__ = tool.description
+        described = (f"{one.name}: {one.description}" for one in tool.inputs if one.description)
+        self.__doc__ = "\n\n".join([signature(tool), tool.description, "\n".join(described)]).strip()
 
-    def __call__(self, **arguments: Any) -> Any:
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The tool in OpenAI's form, for ``tools`` of a request of one's own: type, function."""
+        return function_schema(self.tool)
+
+    def __call__(self, *unnamed: Any, **arguments: Any) -> Any:
         """Call the tool. Returns text as a text, a file as its path, several outputs as a tuple. Raises ToolError and
-        ToolFault.
+        ToolFault, and TypeError for an input without its name.
         """
         __tracebackhide__ = True
+        if unnamed:
+            raise TypeError(f"{self.tool.name} takes its inputs by name: {signature(self.tool)}")
 
         async def result(case: Case) -> Value | tuple[Value, ...]:
-            kinds = {parameter.name: parameter.type for parameter in self.tool.inputs}
             given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
-            named = [value for name, value in given.items() if kinds.get(name) in FILE_TYPES and isinstance(value, str)]
-            _may_read(case, map(Path, named))
+            texts = [(each, text) for each in self.tool.inputs if isinstance(text := given.get(each.name or ""), str)]
+            files = [[text] if each.type in FILE_TYPES else named_files(each, text) for each, text in texts]
+            _may_read(case, map(Path, chain.from_iterable(files)))
             outputs = await case.use(self.tool.name, given)
             values = tuple(map(_value, outputs[: len(self.tool.outputs) or None]))  # a remark may follow
             return values[0] if len(values) == 1 else values
@@ -126,7 +143,8 @@ class CalledTools(Tools):
     def catalog(self) -> Mapping[str, Tool]:
         """Their descriptions by name. Raises ToolFault."""
         __tracebackhide__ = True
-        return self._cases().wait(Case.catalog)
+        found = self._cases().wait(Case.catalog)
+        return {name: FindingTool(name, tool.description, tool.inputs, tool.outputs) for name, tool in found.items()}
 
     @property
     def files(self) -> Path:
@@ -151,7 +169,7 @@ async def _folder(case: Case) -> Path:
 
 def _may_read(case: Case, files: Iterable[Path]) -> None:
     """The test names these files itself."""
-    case.readable = [*(case.readable or ()), *files]
+    case.readable = OwnFiles([*(case.readable or ()), *files])
 
 
 def _existing(file: str | Path) -> Path:

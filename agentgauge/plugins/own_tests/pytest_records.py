@@ -122,8 +122,9 @@ class OwnTests:
             return report
         if fault := _fault_in(call.excinfo.value):
             self._faults.append(fault)
-        elif report.failed and self._cases and self._cases.test and (fault := self._cases.test.fault):
-            report.sections.append(("model_endpoint", str(fault)))  # which the agent's own error may not say
+        noted = self._cases.test.fault if self._cases and self._cases.test else None
+        if fault is None and noted and report.failed and str(noted) not in report.longreprtext:
+            report.sections.append(("model_endpoint", str(noted)))  # which the agent's own error does not say
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

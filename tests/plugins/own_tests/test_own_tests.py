@@ -572,6 +572,11 @@ def test_agent(model_endpoint):
         urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), head), timeout=20)
     except urllib.error.HTTPError as error:
         pytest.fail(f"the agent got HTTP {error.code}", pytrace=False)
+
+def test_client(model_endpoint):
+    from openai import OpenAI
+    client = OpenAI(base_url=model_endpoint.url, api_key=model_endpoint.key, max_retries=0)
+    client.chat.completions.create(model=model_endpoint.model, messages=[{"role": "user", "content": "fault"}])
 """
 
 
@@ -592,6 +597,8 @@ def test_a_fault_shows_the_authors_line_and_one_sentence(tmp_path, more):
     assert all(record["error"].startswith(sentence) for record in found.values())
     assert result.output.count(f"{sentence}") >= len(found)
     shown = result.output.partition(" short test summary info ")[0]
+    assert shown.count("- model_endpoint -") == 1  # the client's own error says it, and the other agent's does not
+    shown = shown.partition("_ test_client _")[0]
     assert [line for line in shown.splitlines() if ".py:" in line and not line.startswith("test_own.py:")] == []
     assert "asyncio" not in shown and "aiohttp" not in shown
 
@@ -687,8 +694,9 @@ def noise(output: str) -> list[str]:
 def test_nothing_is_left_and_nothing_is_said_beyond_the_model(project_screen, endpoint_screen, more):
     result = forked_in(project_screen, *model_of_screen(endpoint_screen), *more)
     assert result.status == 1, result.output
-    assert result.output.count("agentgauge: ") == 1, result.output
+    assert result.output.count("agentgauge: ") == 2, result.output
     assert f"agentgauge: model m at {endpoint_screen.url}\n" in result.output
+    assert "agentgauge: no run folder; --run-dir=DIR keeps records and transcripts\n" in result.output
     assert noise(result.output) == []
     assert "= agentgauge =" not in result.output and "results:" not in result.output
     assert left(project_screen) == set()
@@ -763,5 +771,8 @@ def test_tools_that_no_test_calls_are_not_mentioned(project_screen):
     result = forked_in(project_screen, "--model=baseline")
     assert result.status == 0, result.output
     ours = [line for line in result.output.splitlines() if line.startswith("agentgauge")]
-    assert ours == ["agentgauge: model baseline"]
+    assert ours == [
+        "agentgauge: model baseline",
+        "agentgauge: no run folder; --run-dir=DIR keeps records and transcripts",
+    ]
     assert left(project_screen) == set()

@@ -1,21 +1,24 @@
-"""Writes the tables of options in ``docs/options.md`` from the options of the code: ``make docs``.
+"""Writes the tables of options in ``docs/options.md`` and of the tools' inputs in ``docs/tools.md``, from the code:
+``make docs``.
 
-Each table stands between the marks ``<!-- NAME: by docs/write_options.py -->`` and ``<!-- end -->``. The rest of the
-page is written by hand.
+Each table stands between the marks ``<!-- NAME: by docs/write_tables.py -->`` and ``<!-- end -->``. The rest of a page
+is written by hand.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from agentgauge.core.option import Option
 from agentgauge.core.options import OPTIONS
 from agentgauge.core.registry import Registry
 from agentgauge.core.task_options import TaskOption
+from agentgauge.core.tools import Parameter
+from tool_impls.registry import OURS
 
-PAGE = Path(__file__).parent / "options.md"
+DOCS = Path(__file__).parent
 
 MORE = {
     "--model": "[models](models.md)",
@@ -49,14 +52,15 @@ CODE = re.compile(r"(?<![\w-])(--[a-z-]+|\[[\w.]+\]|[\w.]+:FILE|https?://\S+[^\s
 """What is code in a text of ``--help``: options, tables of settings, addresses, and everything in quotation marks."""
 
 
-def written(page: str) -> str:
-    """The page with its tables as the code has them."""
-    for name, table in {"every run": of_every_run(), "benchmarks": of_benchmarks()}.items():
-        before, begin, behind = page.partition(f"<!-- {name}: by docs/write_options.py -->\n")
+def written(name: str) -> str:
+    """The page of that name with its tables as the code has them."""
+    page = (DOCS / name).read_text(encoding="utf-8")
+    for title, table in TABLES[name].items():
+        before, begin, behind = page.partition(f"<!-- {title}: by docs/write_tables.py -->\n")
         _, end, behind = behind.partition("<!-- end -->")
         if not end:
-            raise ValueError(f"{PAGE} lacks the marks of the table {name!r}")
-        page = "\n".join([f"{before}{begin}", *table, "", f"{end}{behind}"])
+            raise ValueError(f"docs/{name} lacks the marks of the table {title!r}")
+        page = "\n".join([f"{before}{begin}", *table(), "", f"{end}{behind}"])
     return page
 
 
@@ -87,6 +91,18 @@ def of_benchmarks() -> Iterator[str]:
         )
 
 
+def of_tools() -> Iterator[str]:
+    yield from head("tool", "inputs", "optional", "output")
+    for tool in (kind.meta for kind in OURS.values()):
+        given = (typed(each for each in tool.inputs if each.optional == optional) for optional in (False, True))
+        yield row(f"`{tool.name}`", *given, ", ".join(each.type for each in tool.outputs))
+
+
+def typed(parameters: Iterable[Parameter]) -> str:
+    named = {"file": "path", "files": "paths with commas", "markdown": "Markdown"}
+    return ", ".join(f"`{each.name}` {named.get(each.attach or '', each.type)}" for each in parameters) or "–"
+
+
 def value_of(option: TaskOption) -> str:
     """What stands behind the option's name."""
     if option.accepted:
@@ -110,5 +126,11 @@ def row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+TABLES: Mapping[str, Mapping[str, Callable[[], Iterator[str]]]] = {
+    "options.md": {"every run": of_every_run, "benchmarks": of_benchmarks},
+    "tools.md": {"inputs and outputs": of_tools},
+}
+
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in TABLES:
+        (DOCS / name).write_text(written(name), encoding="utf-8")
