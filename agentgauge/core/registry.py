@@ -53,10 +53,9 @@ class Registry:
             return self._tasks[name]
         except KeyError:
             raise UsageProblem(
-                f"there is no task {name!r}{did_you_mean(name, self._tasks)}; known are"
-                f" {', '.join(sorted(self._tasks)) or 'none (is AgentGauge installed?)'};"
-                " agentgauge --tasks FILE COMMAND knows those of a file, and so does pytest FILE; in Python,"
-                " hand in the task"
+                f"there is no task {name!r}{did_you_mean(name, self._tasks)}; agentgauge --tasks FILE COMMAND knows"
+                " those of a file, and so does pytest FILE; in Python, hand in the task; known are"
+                f" {', '.join(sorted(self._tasks)) or 'none (is AgentGauge installed?)'}"
             ) from None
 
     def options(self, reserved: Container[str] = ()) -> dict[str, TaskOption]:
