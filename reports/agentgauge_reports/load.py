@@ -88,14 +88,13 @@ def load_run(
     """Read a run's folder. ``plan`` and ``outlines``: of this run, if the caller has just read them. ``tasks``: all
     that are known.
 
-    Raises UsageProblem if the folder is no run folder, if the run was never summed up, for a task that is not known,
-    for an option's value that its tasks do not accept any more, for a plan with other tasks than the summary, and for a
-    damaged record; with ``tolerant`` a case with a damaged record counts as missing.
+    Raises UsageProblem if the folder is no run folder, if the run was never summed up, for an option's value that its
+    tasks do not accept any more, for a plan with other tasks than the summary, and for a damaged record; with
+    ``tolerant`` a case with a damaged record counts as missing.
     """
     problems: list[str] = []
     folder = RunFolder(path)
     about, summary = folder.read_json("run.json"), folder.read_json("summary.json")
-    refuse_unknown_tasks(folder, summary, tasks)
     if outlines is None:
         outlines = {case.id: case for case in folder.outlines(problems if tolerant else None)}
     found = {case: outline for case, outline in outlines.items() if outline.task in summary["tasks"]}
@@ -110,20 +109,23 @@ def load_run(
             " was changed by hand; sum the run up again with pytest --rescore=RUN"
         )
     configured = tasks.configured(about["settings"]["options"])
+    configured.unknown |= unknown_tasks(folder, summary, tasks)
     return Run(path, about, summary, (*planned, *found.values()), configured, problems)
 
 
-def refuse_unknown_tasks(folder: RunFolder, summary: Mapping[str, Any], tasks: Registry) -> None:
-    """Raises UsageProblem for a task of a run that is not among ``tasks``. It names the file that the run had the task
-    from, and nothing imports that file unless the user names it."""
+def unknown_tasks(folder: RunFolder, summary: Mapping[str, Any], tasks: Registry) -> dict[str, str]:
+    """The tasks of a run that are not among ``tasks``, and a sentence for each. It names the file that the run had the
+    task from; nothing imports that file unless the user names it."""
+    found = {}
     for name in summary["tasks"]:
         if name not in tasks:
             node = next((node for case, node in folder.plan().items() if case[0] == name), "")
             file = shlex.quote(node.partition("::")[0] or "FILE")
-            raise UsageProblem(
+            found[name] = (
                 f"{folder.path} has the task {shown(name)}, which no installed package announces; name the file that"
                 f" defines it: agentgauge --tasks {file} COMMAND ...; in Python, hand the task in: tasks=[...]"
             )
+    return found
 
 
 @contextmanager

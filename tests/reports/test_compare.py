@@ -359,7 +359,6 @@ def test_options_that_do_not_go_together_are_refused_in_a_sentence(tmp_path, mon
         ("compare", "a", "b"),
         ("merge", "c", "a", "b"),
         ("report", "a", "--table", "md"),
-        ("report", "a", "b", "--items"),
         pytest.param(("report", "a", "--html"), marks=pytest.mark.uses("page")),
         pytest.param(("report", "a", "--allure"), marks=pytest.mark.uses("allure")),
         pytest.param(("report", "a", "--format", "atif", "--output", "c"), marks=pytest.mark.uses("formats")),

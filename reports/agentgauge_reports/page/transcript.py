@@ -48,7 +48,9 @@ def transcript(record: Record, task: Task, files: PageFiles, scoring: Scoring) -
         "error": "\n".join(filter(None, (record.error, traceback_text(record.traceback, "short")))) or None,
         "cause": record.cause,
         "labels": list(score.labels) if score else [],
-        "values": {name: value for name, value in score.values.items() if value} if score else {},
+        "values": {name: value for name, value in score.values.items() if value}
+        if score and not task.data.in_run_folder
+        else {},
         "usage": [
             recorded.usage.requests,
             recorded.usage.prompt_tokens,
