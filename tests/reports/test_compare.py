@@ -213,6 +213,9 @@ def test_texts_fit_into_eighty_columns(tmp_path, capsys):
 
 def figure(difference=0.0, *, sure=False, seen=None, published=True, tested=True):
     return {
+        "a": 50.0,
+        "b": 50.0 + difference,
+        "count": False,
         "published": published,
         "p_holm": 0.01 if tested else None,
         "significant": sure,
