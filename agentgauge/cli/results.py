@@ -54,7 +54,8 @@ def citations(names: Sequence[str], tasks: Registry) -> tuple[list[str], list[st
         if name.casefold() not in known:
             raise UsageProblem(
                 f"there is no task or benchmark {name!r}{did_you_mean(name, known)}; known are"
-                f" {', '.join(sorted({task.shown.benchmark for task in tasks}))} and their tasks"
+                f" {', '.join(sorted({task.shown.benchmark for task in tasks}))} and their tasks; those of a file need"
+                " agentgauge --tasks FILE cite ..."
             )
     for task in [task for name in names for task in known[name.casefold()]] or tasks:
         found += [task.shown.citation] if task.shown.citation else []

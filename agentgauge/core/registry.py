@@ -20,6 +20,8 @@ class Registry:
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
         """Raises UsageProblem for a task that is not complete."""
         self._tasks: dict[str, Task] = {}
+        self.unknown: dict[str, str] = {}
+        """Name of a task that is not there → why, a sentence for the user."""
         self.add(*tasks)
 
     @classmethod
@@ -53,10 +55,10 @@ class Registry:
             return self._tasks[name]
         except KeyError:
             raise UsageProblem(
-                f"there is no task {name!r}{did_you_mean(name, self._tasks)}; known are"
-                f" {', '.join(sorted(self._tasks)) or 'none (is AgentGauge installed?)'};"
-                " agentgauge --tasks FILE COMMAND knows those of a file, and so does pytest FILE; in Python,"
-                " hand in the task"
+                self.unknown.get(name)
+                or f"there is no task {name!r}{did_you_mean(name, self._tasks)}; agentgauge --tasks FILE COMMAND knows"
+                " those of a file, and so does pytest FILE; in Python, hand in the task; known are"
+                f" {', '.join(sorted(self._tasks)) or 'none (is AgentGauge installed?)'}"
             ) from None
 
     def options(self, reserved: Container[str] = ()) -> dict[str, TaskOption]:

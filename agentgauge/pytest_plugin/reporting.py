@@ -268,7 +268,8 @@ class Reporting:
         folder = state.run.folder
         if reason := state.run.stop_reason or ("interrupted" if state.interrupted else ""):
             _write(terminalreporter, f"stopped early: {reason}; continue with --resume={folder}")
-        files = ", ".join([*state.run.pages, "summary.json", "leaderboard.md", "records.jsonl"])
+        boards = ["leaderboard.md"] if state.run.benchmark_cases else []
+        files = ", ".join([*state.run.pages, "summary.json", *boards, "records.jsonl"])
         steps = next_steps(state.run.summary_json, state.run.settings.tasks, folder, selection=words(self.config))
         for line in (f"results: {folder}/{files}", *steps):
             _write(terminalreporter, line)
@@ -326,6 +327,8 @@ class Reporting:
                     _write(terminal, line, **look)
         for line in end_screen(summary, tasks, width, full=verbose, pages=self.state.run.pages):
             _write(terminal, line)
+        if "wrong" in terminal.stats:
+            _write(terminal, "wrong answers are results: they do not change the exit status")
         if verbose:
             for line in by_keyword(load_run(folder, tasks=tasks), width):
                 _write(terminal, line)

@@ -174,10 +174,6 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         each = f"{launch.cpus:g} CPUs" + (f", {launch.gpus:g} GPUs" if launch.gpus else "")
         yield f"cases run on Ray ({launch.address}): up to {launch.workers} shards at a time, {each} each"
     yield from _plan_lines(settings, plan)
-    yield (
-        "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of"
-        " the run"
-    )
 
 
 def _unread(settings: Settings) -> Iterator[str]:

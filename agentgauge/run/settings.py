@@ -202,7 +202,7 @@ def read_settings(
         spec=draft.spec,
         tasks=tasks,
         roots=roots | dict.fromkeys(in_run_folder, run_dir),
-        official=official | dict.fromkeys(in_run_folder, True),
+        official=official | dict.fromkeys(in_run_folder, False),
         similarity=dict.fromkeys(in_run_folder, "")
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
         options=options,

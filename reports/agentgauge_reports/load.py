@@ -7,6 +7,7 @@ of this machine.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -108,7 +109,23 @@ def load_run(
             " was changed by hand; sum the run up again with pytest --rescore=RUN"
         )
     configured = tasks.configured(about["settings"]["options"])
+    configured.unknown |= unknown_tasks(folder, summary, tasks)
     return Run(path, about, summary, (*planned, *found.values()), configured, problems)
+
+
+def unknown_tasks(folder: RunFolder, summary: Mapping[str, Any], tasks: Registry) -> dict[str, str]:
+    """The tasks of a run that are not among ``tasks``, and a sentence for each. It names the file that the run had the
+    task from; nothing imports that file unless the user names it."""
+    found = {}
+    for name in summary["tasks"]:
+        if name not in tasks:
+            node = next((node for case, node in folder.plan().items() if case[0] == name), "")
+            file = shlex.quote(node.partition("::")[0] or "FILE")
+            found[name] = (
+                f"{folder.path} has the task {shown(name)}, which no installed package announces; name the file that"
+                f" defines it: agentgauge --tasks {file} COMMAND ...; in Python, hand the task in: tasks=[...]"
+            )
+    return found
 
 
 @contextmanager

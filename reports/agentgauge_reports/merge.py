@@ -25,7 +25,7 @@ from agentgauge.run.merging import Merging
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId, CaseOutline
-from agentgauge_reports.load import RunFiles, plain_file, refuse_odd_files
+from agentgauge_reports.load import RunFiles, plain_file, refuse_odd_files, unknown_tasks
 from agentgauge_reports.run import sum_up
 
 SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")
@@ -86,6 +86,9 @@ def _merge(
     tasks: Registry,
     merging: Merging,
 ) -> dict[str, Any]:
+    for shard in shards:
+        for sentence in unknown_tasks(shard.folder, shard.summary, tasks).values():
+            raise UsageProblem(sentence)
     for other in shards[1:]:
         if found := next(_differences(shards[0], other, tasks), None):
             raise UsageProblem(

@@ -56,7 +56,7 @@ def alarm(summary: Summary) -> str:
         causes.update(summary["tasks"][name]["causes"])
     known = ", ".join(f"{count} × {cause}" for cause, count in causes.most_common(NAMED))
     why = f" ({known})" if known else ""
-    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {listed}. Fix the cause{why}, then run these cases again."
+    return f"This run says little about the model: {listed}. Fix the cause{why}, then run these cases again."
 
 
 def doubts(summary: Summary, tasks: Registry) -> list[str]:

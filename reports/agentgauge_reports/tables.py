@@ -17,7 +17,7 @@ from agentgauge_reports.figures import leaderboards_of, number, our_figures, pub
 from agentgauge_reports.grouping import passed_by_keyword
 from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable, tasks_of_run
 from agentgauge_reports.load import Omitted, Run, load_run
-from agentgauge_reports.notices import columns, limit_of, model_title, named, presentable
+from agentgauge_reports.notices import columns, limit_of, model_title, mostly_broken, named, presentable
 from agentgauge_reports.rows import write_rows
 from agentgauge_reports.text import markdown
 
@@ -25,17 +25,19 @@ from agentgauge_reports.text import markdown
 def task_tables(task: Task, figures: Mapping[str, Any], cases: Iterable[CaseOutline]) -> Iterator[Breakdown]:
     """``figures``: the task's part of ``summary.json``, as far as it may be shown. A run with several attempts has a
     table of attempts; a task whose keywords distinguish samples has a table of keywords."""
-    shown = task.shown
-    part = "" if shown.title == shown.benchmark else f", {shown.title}"
-    metrics = figures["metrics"]
+    part, metrics = _part(task), figures["metrics"]
     if metrics:
         yield _figures(f"Figures{part}", {name: metrics[name] for name in columns(task, metrics)})
     if attempts := figures.get("pass"):
         yield _reliability(f"Reliability over attempts{part}", attempts)
-    shares = list(passed_by_keyword(cases))
-    if shares:
+    yield from keyword_table(task, cases)
+
+
+def keyword_table(task: Task, cases: Iterable[CaseOutline]) -> Iterator[Breakdown]:
+    """The share of passed samples by keyword, if keywords distinguish the task's samples."""
+    if shares := list(passed_by_keyword(cases)):
         yield Breakdown(
-            f"Passed by keyword{part}",
+            f"Passed by keyword{_part(task)}",
             "keyword",
             ("samples", "per cent", "low", "high"),
             {
@@ -45,6 +47,10 @@ def task_tables(task: Task, figures: Mapping[str, Any], cases: Iterable[CaseOutl
             counts=("samples",),
             note="Finished samples that passed, with the 95 % interval.",
         )
+
+
+def _part(task: Task) -> str:
+    return "" if task.shown.title == task.shown.benchmark else f", {task.shown.title}"
 
 
 def _reliability(title: str, figures: Mapping[str, Mapping[str, Any]]) -> Breakdown:
@@ -171,6 +177,16 @@ def tables_of_tasks(run: Run) -> list[PrintedTable]:
         _breakdown(task, table.to_json(), run.summary)
         for task in tasks_of_run(run.summary, run.tasks)
         for table in task_tables(task, presentable(run.summary["tasks"][task.name]), run.by_task.get(task.name, ()))
+    ]
+
+
+def keywords_of(run: Run) -> list[PrintedTable]:
+    """The share that passed by keyword, of each task. In the shape of ``breakdowns_of``."""
+    return [
+        _breakdown(task, table.to_json(), run.summary)
+        for task in tasks_of_run(run.summary, run.tasks)
+        for table in keyword_table(task, run.by_task.get(task.name, ()))
+        if not mostly_broken(run.summary["tasks"][task.name])
     ]
 
 

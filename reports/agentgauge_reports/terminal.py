@@ -91,7 +91,7 @@ MANY = 12
 
 _FIXED = "\xa0"  # a space at which no line is broken
 
-HEADS = ("", "value", "95 %", "clean", "n")
+HEADS = ("", "value", "95 %", "without broken", "n")
 """What a figure says of itself: see ``_column``."""
 
 
@@ -351,7 +351,9 @@ def end_screen(
         what = f": {'; '.join(found)}" if len(tasks) <= FEW else f" for {count}"
         why = f"not comparable with published rows{what}. " if found else ""
         files = ", ".join(["-v", *pages, "leaderboard.md"])
-        yield from fill("", f"{why}Every figure and reason: {files}", width, hanging="  ")
+        is_part = len(tasks) > FEW or any(len(part["metrics"]) > MANY for part in summary["tasks"].values())
+        more = "Every figure and reason" if is_part else "More"
+        yield from fill("", f"{why}{more}: {files}", width, hanging="  ")
 
 
 def overview(summary: Mapping[str, Any], tasks: Registry) -> list[ScreenRow]:

@@ -55,7 +55,7 @@ def dollars(usd: float) -> str:
 
 
 def cost(usage: Mapping[str, Any]) -> str:
-    """The cost of cases, the share of tokens from the provider's cache, and what came from the cache of ``--cache``;
+    """The cost of cases, the share of tokens from the server's cache, and what came from the cache of ``--cache``;
     empty if none of it is known."""
     parts = []
     first = usage.get("saved_usd", 0.0)
@@ -67,7 +67,7 @@ def cost(usage: Mapping[str, Any]) -> str:
         if estimated:
             parts.append(f"the tokens of {estimated:,} of {counted(usage['requests'], 'request')} are estimated")
     if cached := usage.get("cached_tokens"):
-        parts.append(f"{cached / usage['prompt_tokens']:.0%} of the prompt tokens came from the provider's cache")
+        parts.append(f"{cached / usage['prompt_tokens']:.0%} of the prompt tokens came from the server's cache")
     if kept := usage.get("cached_requests"):
         price = f", which first cost {dollars(first)}" if first else ""
         whole = " (the cost per passed case counts it)" if first and each else ""

@@ -81,6 +81,20 @@ def test_tokens_are_named_where_one_price_alone_is_known(tmp_path):
     assert "takes the fewest tokens, 110 tokens a case" in choice["sentence"] and "$" not in choice["sentence"]
 
 
+@pytest.mark.parametrize(
+    ("passed", "says"),
+    [
+        ((5, 5), "Toy Acc: A and B are equal with 25.0."),
+        ((5, 5, 4), "Toy Acc: A and B are highest with 25.0."),
+        ((5, 4), "Toy Acc: A is highest with 25.0 (11.2 to 46.9)."),
+    ],
+)
+def test_runs_with_the_same_value_have_no_interval_of_one_of_them(tmp_path, passed, says):
+    runs = [run_of(tmp_path / str(number), "m", right, 0.0, 1.0) for number, right in enumerate(passed)]
+    (choice,) = compare(runs, tmp_path, TASKS)["choices"]
+    assert choice["sentence"].startswith(says)
+
+
 def test_runs_of_other_cases_are_not_ranked_in_silence(tmp_path):
     runs = [run_of(tmp_path / name, name, 5, 0.0, 1.0, n) for name, n in (("a", 10), ("b", 12))]
     (choice,) = compare(runs, tmp_path, TASKS)["choices"]

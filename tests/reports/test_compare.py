@@ -14,7 +14,7 @@ from agentgauge_reports.comparison.shown import conclusion
 
 from agentgauge.cli.main import main
 from agentgauge.run.report_form import ReportForm
-from tests.reports.runs import OCR, PLANS, written
+from tests.reports.runs import OCR, PLANS, record, write_run, written
 
 EIGHT = {f"s{number}": [False] for number in range(8)}
 BETTER = {sample: [True] for sample in EIGHT}
@@ -41,10 +41,23 @@ def test_figures_stand_side_by_side_without_a_word_where_only_the_model_differs(
     # eight of eight: p is 2 / 2**8; the task's accuracy and Passed are one test, and format errors cannot come out
     assert ["Accuracy", "0.00", "100.00", "+100.00", "+34.8", "to", "+100.0", "0.008*", "74.6"] in table
     assert ["Format", "Errors", "0.00", "0.00", "+0.00", "-33.7", "to", "+33.7", "1.000", "58.8"] in table
-    assert ["Passed", "0.00", "100.00", "+100.00", "+34.8", "to", "+100.0", "0.008*", "74.6"] in table
+    assert not any(row[:1] == ["Passed"] for row in table), "it says what Accuracy says"
     assert f"{PLANS}: 8 common samples\n" in out
     assert "8 passed in B, not in A: s0, s1, s2, s3, s4, s5, s6, s7\n" in out
     assert "(m2)" in out and "warning" not in out
+
+
+def test_published_figures_on_too_few_samples_are_shown_and_of_a_few_tests_their_names(tmp_path, capsys):
+    for name, outcome in (("a", False), ("b", True)):
+        written(
+            tmp_path / name, {"wild": {f"s{number}": [outcome] for number in range(3)}, "tests": {"x.py::y": [outcome]}}
+        )
+    out = compared(tmp_path, capsys)
+    table = [line.split() for line in out.splitlines()]
+    found = [row[2:4] + row[-3:] for row in table if row[:2] == ["Coreferential", "Reference"]]
+    assert found == [["0.00", "100.00", "too", "few", "-"]], out
+    assert not any(row[:1] in (["Passed"], ["Clarify"]) for row in table), "one has nothing more to say, one no value"
+    assert "tests: 1 common sample\n  1 passed in B, not in A: x.py::y\n" in out
 
 
 def test_what_one_run_did_not_finish_is_left_out_of_both_and_counted(tmp_path, capsys):
@@ -200,6 +213,9 @@ def test_texts_fit_into_eighty_columns(tmp_path, capsys):
 
 def figure(difference=0.0, *, sure=False, seen=None, published=True, tested=True):
     return {
+        "a": 50.0,
+        "b": 50.0 + difference,
+        "count": False,
         "published": published,
         "p_holm": 0.01 if tested else None,
         "significant": sure,
@@ -217,40 +233,39 @@ SIX, SEVEN, NEVER = figure(seen=6.04), figure(seen=7.25), figure(seen=None)
 @pytest.mark.parametrize(
     ("figures", "says"),
     [
-        ([UP], "B is better than A on 1 of 1 published figure."),
+        ([UP], "B is better than A on 1 of 1 figure."),
         (
             [UP, UP, SIX, SEVEN],
-            "B is better than A on 2 of 4 published figures; on the other 2, differences of less than 6.0 to 7.2"
+            "B is better than A on 2 of 4 figures; on the other 2, differences of less than 6.0 to 7.2"
             " points, depending on the figure, could have gone unseen.",
         ),
         (
             [UP, DOWN, SIX],
-            "B is better than A on 1 of 3 published figures and worse on 1; on the other one, a difference of less than"
+            "B is better than A on 1 of 3 figures and worse on 1; on the other one, a difference of less than"
             " 6.0 points could have gone unseen.",
         ),
         (
             [DOWN, NEVER],
-            "B is worse than A on 1 of 2 published figures; on the other one, the runs are too small to show any"
-            " difference.",
+            "B is worse than A on 1 of 2 figures; on the other one, the runs are too small to show any difference.",
         ),
         (
             [SIX, SIX],
-            "No significant difference between B and A on 2 published figures; a difference of less than 6.0 points"
+            "No significant difference between B and A on 2 figures; a difference of less than 6.0 points"
             " could have gone unseen.",
         ),
         (
             [UP, *[NEVER] * 9, SIX],
-            "B is better than A on 1 of 11 published figures; on the other 10, a difference of less than 6.0 points"
+            "B is better than A on 1 of 11 figures; on the other 10, a difference of less than 6.0 points"
             " could have gone unseen; 9 figures rest on too few samples to show any.",
         ),
         (
             [NEVER, SIX, SEVEN],
-            "No significant difference between B and A on 3 published figures; differences of less than 6.0 to 7.2"
+            "No significant difference between B and A on 3 figures; differences of less than 6.0 to 7.2"
             " points, depending on the figure, could have gone unseen; 1 figure rests on too few samples to show any.",
         ),
         (
             [figure(sure=True, published=False), figure(tested=False)],
-            "B and A have no published figure that can be tested.",
+            "B and A have no figure that can be tested.",
         ),
     ],
 )
@@ -294,7 +309,7 @@ def two_forms(tmp_path, capsys):
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_the_sentence_stands_at_the_top_of_every_form(two_forms, form):
     told = " ".join(two_forms(form).split())
-    assert told.index("B is better than A on 1 of 1 published figure.") < told.index("Accuracy")
+    assert told.index("B is better than A on 1 of 1 figure.") < told.index("Accuracy")
 
 
 def test_every_case_has_a_row_with_its_outcomes_and_links_that_can_be_linked_to(two_forms):
@@ -339,6 +354,30 @@ def test_options_that_do_not_go_together_are_refused_in_a_sentence(tmp_path, mon
     assert main(arguments) == 4
     told = capsys.readouterr().err
     assert says in told and told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", "a", "b"),
+        ("merge", "c", "a", "b"),
+        ("report", "a", "--table", "md"),
+        pytest.param(("report", "a", "--html"), marks=pytest.mark.uses("page")),
+        pytest.param(("report", "a", "--allure"), marks=pytest.mark.uses("allure")),
+        pytest.param(("report", "a", "--format", "atif", "--output", "c"), marks=pytest.mark.uses("formats")),
+    ],
+)
+def test_a_run_of_a_task_in_a_file_names_the_file_that_is_not_imported_unasked(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    Path("x.py").write_text("raise SystemExit('imported')")
+    for name in ("a", "b"):
+        write_run(Path(name), [record(0)])
+    assert main(words) == 4
+    told = capsys.readouterr().err
+    assert told.startswith('agentgauge: a has the task "toy.say", which') and told.count("\n") == 1
+    assert "agentgauge --tasks x.py COMMAND" in told
+    with pytest.raises(SystemExit, match="imported"):
+        main(("--tasks", "x.py", *words))
 
 
 @pytest.mark.parametrize(

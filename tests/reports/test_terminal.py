@@ -74,14 +74,18 @@ def test_a_table_has_values_intervals_and_samples_below_each_name():
         "    broken: 1 × http 500",
         "",
         "not comparable with published rows: bundled samples instead of the official",
-        "  data; dialect react instead of native. Every figure and reason: -v,",
-        "  leaderboard.md",
+        "  data; dialect react instead of native. More: -v, leaderboard.md",
     ]
 
 
 def test_figures_without_broken_cases_have_a_line_of_their_own():
     lines = list(end_screen(summary(toy_say=part({"Acc": metric(50.0, value_clean=60.0)})), TOYS))
-    assert lines[1:5] == ["             Acc", "    value  50.00", "    clean  60.00", "    n          6"]
+    assert [line.split() for line in lines[1:5]] == [
+        ["Acc"],
+        ["value", "50.00"],
+        ["without", "broken", "60.00"],
+        ["n", "6"],
+    ]
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

@@ -193,7 +193,7 @@ def test_a_new_run_is_compared(folder, new_run, tmp_path):
     assert "Single-Tool 100.00 0.00 -100.00" in [" ".join(line.split()) for line in done.output.splitlines()]
     assert "1 passed in A, not in B: wild_tool_bench_0-t1" in done.output
     assert "mmau.tool_single: 0 common samples; left out: 2 missing in A" in done.output
-    warnings = [line for line in done.output.splitlines() if line.startswith("warning")]
+    warnings = [line for line in done.output.splitlines() if line.startswith("warning:")]
     assert [line for line in warnings if "agentgauge" not in line] == []  # the versions may differ
 
 

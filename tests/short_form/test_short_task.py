@@ -480,7 +480,7 @@ def test_it_runs_is_resumed_and_scored_again(sums: Project) -> None:
         shown = agentgauge("--tasks", "sums.py", *words, cwd=sums.path)
         assert shown.status == 0 and "Accuracy" in shown.output, shown.output
         untold = agentgauge(*words, cwd=sums.path)
-        assert untold.status == 4 and "agentgauge --tasks FILE COMMAND knows those of a file" in untold.output
+        assert untold.status == 4 and "agentgauge --tasks sums.py COMMAND" in untold.output
     if "formats" in PLUGINS:
         tables = agentgauge("--tasks", "sums.py", "report", "run", "--format", "csv", "--output", "out", cwd=sums.path)
         assert tables.status == 0 and "sums.Accuracy," in (sums.path / "out" / "metrics.csv").read_text(), tables.output

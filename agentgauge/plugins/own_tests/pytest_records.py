@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -189,11 +190,12 @@ def how_it_ended(reports: list[pytest.TestReport]) -> Ended | None:
 
 
 def _explanation(report: pytest.TestReport) -> str:
-    """The first line of what pytest says went wrong."""
+    """The first line of what pytest says went wrong, behind the place in the code where it does."""
     crash = getattr(report.longrepr, "reprcrash", None)
     lines = str(crash.message if crash else report.longrepr or "").strip().splitlines()
     errors = [line.removeprefix("E").strip() for line in lines if line.startswith("E  ")]
-    return (errors or lines or [""])[0]
+    place = f"{Path(crash.path).name}:{crash.lineno}: " if crash else ""
+    return place + (errors or lines or [""])[0]
 
 
 def _fault_in(error: BaseException) -> Fault | None:

@@ -70,4 +70,6 @@ class Identity:
 def data_of(run: Run, task: str) -> str:
     """A task's data in a few words, with its fingerprint."""
     data = run.summary["run"]["data"][task]
+    if run.tasks[task].data.in_run_folder:
+        return clean(data["fingerprint"])
     return clean(f"{'official' if data['official'] else 'bundled'} {data['fingerprint']}")

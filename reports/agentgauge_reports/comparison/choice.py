@@ -142,9 +142,14 @@ def front(rows: Sequence[Mapping[str, Any]], measure: str) -> list[str]:
 def _sentences(title: str, rows: Sequence[Mapping[str, Any]], alike: bool) -> Iterator[str]:
     """Who is highest, who costs least, who is quickest, and who is behind another run in everything."""
     best = max(rows, key=lambda row: row["value"])
-    highest = [row["run"] for row in rows if row["value"] == best["value"]]
-    verb = "is" if len(highest) == 1 else "are"
-    yield f"{title}: {_listed(highest)} {verb} highest with {_with_interval(best)}."
+    level = [row for row in rows if row["value"] == best["value"]]
+    highest = [row["run"] for row in level]
+    if len(level) == len(rows):
+        yield f"{title}: {_listed(highest)} are equal with {best['value']:.1f}."
+    elif level[1:]:
+        yield f"{title}: {_listed(highest)} are highest with {best['value']:.1f}."
+    else:
+        yield f"{title}: {best['run']} is highest with {_with_interval(best)}."
     ahead: dict[str, list[str]] = {}  # letter → in what it is best
     has_usd = sum(row["usd"] is not None for row in rows) > 1  # then tokens say nothing more
     for measure, says in (("usd", "costs least"), ("tokens", "takes the fewest tokens"), ("p50", "is quickest")):

@@ -152,7 +152,7 @@ def _differences(one: Mapping[str, Any], data: Mapping[str, Any], names: Mapping
         if told:
             yield from _figures(told, one["run"])
         if few:
-            yield f"<details><summary>{few_samples(len(few))}</summary>"
+            yield f"<details><summary>{few_samples(len(few))} difference</summary>"
             yield from _figures(few, one["run"])
             yield "</details>"
         yield "</details>"

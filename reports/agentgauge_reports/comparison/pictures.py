@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from agentgauge_reports.comparison.choice import MEASURES, written
+from agentgauge_reports.comparison.shown import by_reach
 
 # -- a figure against a measure: a run is its letter with a box of both intervals, and the Pareto front is a line
 
@@ -165,7 +166,7 @@ def forest(one: Mapping[str, Any]) -> str:
     tasks = {
         task: {
             name: figure
-            for name, figure in part["figures"].items()
+            for name, figure in by_reach(part["figures"])[0].items()
             if figure["published"] and figure["low"] is not None
         }
         for task, part in one["tasks"].items()

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from agentgauge.core.text import counted
+from agentgauge_reports.comparison.paired import PASSED
 from agentgauge_reports.text import aligned, fill
 
 
 def conclusion(letter: str, tasks: Mapping[str, Mapping[str, Any]], *, warned: bool) -> str:
     """A sentence: on how many published figures run ``letter`` is better or worse than A, and which differences could
-    have gone unseen.
+    have gone unseen. Without a published table these are the benchmark's own figures.
 
     ``tasks``: as in ``compare``'s data. More is better in every published figure. ``warned``: the runs differ in more
     than the model.
@@ -22,7 +24,7 @@ def conclusion(letter: str, tasks: Mapping[str, Mapping[str, Any]], *, warned: b
         for figure in part["figures"].values()
         if figure["published"] and figure["p_holm"] is not None
     ]
-    sentence = _sentence(letter, figures) if figures else f"{letter} and A have no published figure that can be tested."
+    sentence = _sentence(letter, figures) if figures else f"{letter} and A have no figure that can be tested."
     return sentence + (" The runs differ in more than the model: read the warnings." if warned else "")
 
 
@@ -37,7 +39,7 @@ def _sentence(letter: str, figures: Sequence[Mapping[str, Any]]) -> str:
     elif " to " in seen:
         missed = f"differences of less than {seen} points, depending on the figure, could have gone unseen"
     missed += too_few(unsure)
-    all_of = f"{len(figures)} published figure{'' if len(figures) == 1 else 's'}"
+    all_of = counted(len(figures), "figure")
     if not changes:
         return f"No significant difference between {letter} and A on {all_of}; {missed}."
     way, count = ("better", better) if better else ("worse", worse)
@@ -58,7 +60,7 @@ def too_few(detectable: Sequence[float | None]) -> str:
     count = sum(value is None for value in detectable)
     if count in (0, len(detectable)):
         return ""
-    return f"; {count} figure{' rests' if count == 1 else 's rest'} on too few samples to show any"
+    return f"; {few_samples(count)}"
 
 
 # -- text and Markdown
@@ -82,7 +84,7 @@ def text(data: Mapping[str, Any]) -> str:
         for task, part in one["tasks"].items():
             told, few = by_reach(part["figures"])
             lines += ["", *_wrapped(heading(task, part)), *(_table(told, one["run"]) if told else ())]
-            lines += [f"  {few_samples(len(few))} (in --format json)"] if few else []
+            lines += [f"  {few_samples(len(few))} difference (in --format json)"] if few else []
             for words, samples in moves(part, one["run"]):
                 ids = [sample["sample"] for sample in samples]
                 more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
@@ -112,7 +114,7 @@ def markdown(data: Mapping[str, Any]) -> str:
                 lines += ["| figure | " + " | ".join((*letters(one["run"]), *COLUMNS)) + " |", "|---|" + "--:|" * 6]
             for name, figure in told.items():
                 lines.append(f"| {_escaped(name)} | " + " | ".join(cells(figure)) + " |")
-            lines += ["", f"{few_samples(len(few))}."] if few else []
+            lines += ["", f"{few_samples(len(few))} difference."] if few else []
             for words, samples in moves(part, one["run"]):
                 links = (
                     f"{_escaped(each['sample'])} ([A](<{each['a']}>), [{one['run']}](<{each['b']}>))"
@@ -163,7 +165,7 @@ def cells(figure: Mapping[str, Any]) -> list[str]:
         *("-" if value is None else f"{value:.{places}f}" for value in both),
         "" if figure["difference"] is None else f"{round(figure['difference'], 2) + 0.0:+.{places}f}",
         "" if low is None else f"{round(low, 1) + 0.0:+.1f} to {round(high, 1) + 0.0:+.1f}",
-        "" if p is None else chance(p) + ("*" if figure["significant"] else ""),
+        "" if p is None else "too few" if is_too_small(figure) else chance(p) + ("*" if figure["significant"] else ""),
         "" if low is None else "-" if detectable is None else f"{detectable:.1f}",
     ]
 
@@ -177,21 +179,29 @@ def between(one: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     return f"{one['run']} and A: " if len(data["comparisons"]) > 1 else ""
 
 
+def is_too_small(figure: Mapping[str, Any]) -> bool:
+    """Whether too few samples are common, or differ, to show any difference in a figure. Counts are not tested."""
+    return not figure["count"] and not figure["significant"] and figure["detectable"] is None
+
+
 def by_reach(figures: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The figures that are shown, and those whose samples can show no difference: too few are common, or differ. Where
-    that is so of all, all are shown. Counts are not tested, and shown."""
-    few = {
+    """The figures that are shown, and those beside the published ones whose samples can show no difference. Left out
+    are figures without a value, and ``Passed`` where a figure says the same, or where it could only say less than the
+    names of the samples."""
+    passed = figures.get(PASSED)
+    others = {
         name: figure
         for name, figure in figures.items()
-        if not figure["count"] and not figure["significant"] and figure["detectable"] is None
+        if name != PASSED and (figure["a"], figure["b"]) != (None, None)
     }
-    if all(figure["count"] or name in few for name, figure in figures.items()):
-        return dict(figures), {}
-    return {name: figure for name, figure in figures.items() if name not in few}, few
+    if passed and not (is_too_small(passed) or cells(passed) in map(cells, others.values())):
+        others[PASSED] = passed
+    few = {name: figure for name, figure in others.items() if not figure["published"] and is_too_small(figure)}
+    return {name: figure for name, figure in others.items() if name not in few}, few
 
 
 def few_samples(count: int) -> str:
-    return f"{count} figure{' rests' if count == 1 else 's rest'} on too few samples to show any difference"
+    return f"{count} figure{' rests' if count == 1 else 's rest'} on too few samples to show any"
 
 
 def _table(figures: Mapping[str, Mapping[str, Any]], letter: str) -> list[str]:

@@ -46,6 +46,9 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
     """Everything that is the same in two equal runs."""
     about, tasks = run.summary["run"], run.summary["tasks"]
     names = list(tasks)
+    is_own = all(
+        run.tasks[name].data.in_run_folder for name in names
+    )  # pytest runs the project's own tests as they are
     kinds = [kind_of(case, run.tasks) for case in run.cases]
     tags = list(dict.fromkeys(tag for case in run.cases for tag in _words(case)))
     tag_of = {tag: number for number, tag in enumerate(tags)}
@@ -68,7 +71,8 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
     return {
         "model": run.model,
         "facts": [
-            *([name, about[name.lower()]] for name in ("dialect", "scoring", "attempts", "AgentGauge")),
+            *([name, about[name.lower()]] for name in ("dialect", "scoring", "attempts") if not is_own),
+            ["AgentGauge", about["agentgauge"]],
             *([["limit", about["limit"]]] if limit_of(run.summary) else []),
         ],
         "tasks": [

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from agentgauge.core.text import counted
 from agentgauge_reports.grouping import TITLES, capabilities, kind_of, passed_by_keyword
 from agentgauge_reports.load import UNFINISHED, Run
 from agentgauge_reports.notices import mostly_broken
@@ -23,8 +24,10 @@ def opening(run: Run) -> str:
     if not ended or any(mostly_broken(part) for part in run.summary["tasks"].values()):
         return ""
     passed = sum(case.status == "passed" for case in ended)
-    said = f"{run.model} passed {passed:,} of {len(ended):,} finished cases{_data(run)}."
-    return f"{said} {_compared(run)}".rstrip()
+    said = f"{run.model} passed {passed:,} of {counted(len(ended), 'finished case')}{_data(run)}"
+    if count := sum(case.status == "broken" for case in run.cases):
+        said += f"; {counted(count, 'broken case')} count{'s' if count == 1 else ''} in the figures, too"
+    return f"{said}. {_compared(run)}".rstrip()
 
 
 def _data(run: Run) -> str:
@@ -73,9 +76,9 @@ def _of_keywords(run: Run) -> list[Share]:
 
 
 def _most_frequent(run: Run) -> str:
-    """The most frequent kind of failure, where nothing can be compared."""
+    """The most frequent kind of failure, where nothing can be compared and a case has a kind."""
     kinds = Counter(kind for case in run.cases if (kind := kind_of(case, run.tasks)))
-    if not kinds:
+    if not {*kinds} - {"other"}:
         return ""
     kind, count = kinds.most_common(1)[0]
     return f"Most frequent failure: {TITLES[kind]} ({count:,})."

@@ -24,7 +24,7 @@ from agentgauge_reports.page.facts import CaseFacts, PageFacts
 from agentgauge_reports.page.figures import figures, leaderboards, times
 from agentgauge_reports.page.opening import opening
 from agentgauge_reports.page.transcript import PageFiles, Took, clock, transcript
-from agentgauge_reports.tables import breakdowns_of
+from agentgauge_reports.tables import breakdowns_of, keywords_of
 from agentgauge_reports.terminal import meaning, of_benchmarks
 from agentgauge_reports.text import policy_hash
 
@@ -77,7 +77,7 @@ def write_page(
         "cut": list(remarks(read.summary)),
         "faulty": [text for text in (broken(shown), not_attempted(shown)) if text],
         "boards": leaderboards(shown, read.tasks),
-        "breakdowns": breakdowns_of(read.summary, read.tasks),
+        "breakdowns": [*keywords_of(read), *breakdowns_of(read.summary, read.tasks)],
     }
     data = figures(read, transcripts.facts) | tables | {"embedded": embed}
     places = {"beside": beside.name, "files": files.base(links_from or target.parent), "unseen": files.problem}

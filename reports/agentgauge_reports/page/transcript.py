@@ -55,7 +55,9 @@ def transcript(record: Record, task: Task, files: PageFiles, scoring: Scoring) -
             if not event.detail.get("role")
             for tool in event.detail.get("tools", ())
         },
-        "values": {name: value for name, value in score.values.items() if value} if score else {},
+        "values": {name: value for name, value in score.values.items() if value}
+        if score and not task.data.in_run_folder
+        else {},
         "usage": [
             recorded.usage.requests,
             recorded.usage.prompt_tokens,

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from agentgauge_reports.page.page import write_page
 
+from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.presentation import Breakdown, Cell
 from agentgauge.core.types import Event, Usage
 from tests.plugin.toy import toy
@@ -86,6 +87,21 @@ def test_the_top_says_whether_to_believe_it_and_where_the_model_fails(watched, p
     example.get_by_role("button").click()
     page.wait_for_function("location.hash === '#kind=wrong_answer'")
     assert not samples(page)[0].startswith("s0")
+
+
+def test_figures_without_published_rows_are_open_and_cases_without_a_label_have_no_reason(watched, tmp_path):
+    odd = MetricFormula(lambda sums: {"Acc": 100 * sums.get("right", 0.0), "Odd": None}, {"Acc": ("all",)})
+    own = toy(metrics=lambda scoring: odd, published=None, shown={"columns": ("Acc", "Odd")})
+    cases = [record(number, passed=number % 2 == 0, tags=("even", "odd")[number % 2 :][:1]) for number in range(4)]
+    unlabelled = [replace(one, score=replace(one.score, labels=())) for one in cases]
+    run = write_run(tmp_path / "run", unlabelled, tasks=known(own))
+    page = watched.open(write_page(run, run / "report.html", tasks=known(own)))
+    assert page.locator("#results h2").inner_text() == "Results"
+    assert page.locator("#boards tr.ours").is_visible()
+    assert page.locator("#faults").count() == 0 and not page.locator("#kind").is_visible()
+    page.locator("nav a[href='#breakdowns']").click()
+    rows = page.locator("#breakdown-tables tbody tr").all_inner_texts()
+    assert [row.split("\t")[:3] for row in rows] == [["even", "2", "100.0"], ["odd", "2", "0.0"]]
 
 
 def test_a_run_of_broken_cases_begins_with_that(watched, tmp_path):

@@ -79,7 +79,7 @@ def hash_of(page):
 def test_a_case_is_listed_with_its_own_question_not_the_prompt_of_all(watched, page_file):
     page = watched.open(page_file)
     assert column(page, "question")[:3] == [
-        "Which dot is red in {RUN}/files/plot.png?",
+        "Which dot is red in plot.png?",
         "How far is it to Zwolle?",
         "Question 2",
     ]
@@ -100,6 +100,8 @@ def test_replies_are_searched_on_demand(watched, page_file):
     assert len(chunks(page_file)) > 10
     page = watched.open(page_file, "#words=oracle")
     assert found(page) == "0 of 130 cases"
+    assert not watched.open(page_file).locator("#replies").is_visible(), "without words"
+    page = watched.open(page_file, "#words=oracle")
     page.get_by_role("button", name="Search these words in replies").click()
     page.locator("#replies-state", has_text="All transcripts searched: 1 case found.").wait_for()
     assert column(page, "sample") == ["s0"]
@@ -177,6 +179,12 @@ def test_an_address_restores_search_order_page_and_case(watched, page_file):
     page.wait_for_url(lambda url: url.endswith("#words=question&sort=-sample&page=2"))
 
 
+def test_a_link_without_an_attempt_opens_the_first(watched, page_file):
+    page = watched.open(page_file, "#case=toy.say/s1")
+    assert page.locator("#case-title").inner_text() == "toy.say · s1" and not page.locator("#problem").is_visible()
+    assert hash_of(watched.open(page_file, "#case=toy.say/s1")) == "#case=toy.say/s1"
+
+
 @pytest.mark.parametrize(
     ("link", "problem"),
     [
@@ -202,11 +210,12 @@ def test_columns_are_chosen_and_kept_in_the_address(watched, page_file):
     assert "question" in heads(page) and "tool calls" not in heads(page)
     page.get_by_text("Columns", exact=True).click()
     page.get_by_label("tool calls").check()
+    page.get_by_label("tags").check()
     page.get_by_label("question").uncheck()
     assert "tool calls" in heads(page) and "question" not in heads(page)
     again = watched.open(page_file, hash_of(page))
     again.reload()
-    assert "tool calls" in heads(again) and "question" not in heads(again)
+    assert {"tool calls", "tags"} <= {*heads(again)} and "question" not in heads(again)
 
 
 def test_attempts_stand_under_their_sample(watched, attempts_file):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from agentgauge_reports.page import questions as module
 from agentgauge_reports.page.answers import expected_and_got
@@ -137,10 +139,22 @@ def test_what_was_expected_and_what_came(tmp_path, status, explanation, output, 
 # -- the first sentence
 
 
+def test_the_first_sentence_names_no_reason_without_one_and_counts_broken_cases(tmp_path):
+    from agentgauge_reports.load import load_run
+
+    wrong = record(0, passed=False)
+    cases = [replace(wrong, score=replace(wrong.score, labels=())), record(1)]
+    broken = replace(record(2), status="broken", score=None, error="HTTP 500", cause="http 500")
+    said = "m passed 1 of 2 finished cases on the bundled samples of Toy"
+    assert opening(load_run(write_run(tmp_path / "one", cases), tasks=TASKS)) == f"{said}."
+    found = opening(load_run(write_run(tmp_path / "two", [*cases, broken]), tasks=TASKS))
+    assert found.startswith(f"{said}; 1 broken case counts in the figures, too. Most frequent failure:")
+
+
 @pytest.mark.parametrize(
     ("passed", "tags", "sentence"),
     [
-        ((True,), lambda number: (), "m passed 1 of 1 finished cases on the bundled samples of Toy."),
+        ((True,), lambda number: (), "m passed 1 of 1 finished case on the bundled samples of Toy."),
         ((False, True), lambda number: (), "Most frequent failure: Wrong answer (1)."),
         ((True,) * 12, lambda number: ("even", "odd")[number % 2 :][:1], "m passed 12 of 12 finished cases"),
         (

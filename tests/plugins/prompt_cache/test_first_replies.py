@@ -31,4 +31,4 @@ def test_attempts_wait_for_the_first_reply_about_their_sample(tmp_path: Path) ->
     assert till.counts["useless"] == 0 and usage["requests"] == 20
     # one full prompt a sample; of the others what is not the first message
     assert fresh < 0.35 * usage["prompt_tokens"]
-    assert "% of the prompt tokens came from the provider's cache" in result.output
+    assert "% of the prompt tokens came from the server's cache" in result.output

@@ -27,6 +27,7 @@ function readAddress(hash) {
   const columns = [...found.columns.split(","), found.sort.replace(/^-/, "")].filter(Boolean);
   for (const name of columns) if (!COLUMNS.some((column) => column.id === name)) throw new Error(`The link asks for the column “${name}”, which this page does not have.`);
   if (found.page && !/^[1-9]\d{0,8}$/.test(found.page)) throw new Error(`The link asks for page “${found.page}”, which is not a page number.`);
+  if (found.case && placeOf(found.case) < 0 && placeOf(`${found.case}/1`) >= 0) found.case += "/1";
   if (found.case && placeOf(found.case) < 0) throw new Error(`The link asks for the case “${decodeURIComponent(found.case)}”, which is not in this run.`);
   return found;
 }
@@ -106,7 +107,11 @@ const PAGE = 20;
 const taskName = (place) => data.tasks[cases.task[place]].name;
 const textOf = (name) => (place) => data.texts[cases[name][place]];
 const kindName = (place) => data.kinds[cases.kind[place]][1];
-const caseLink = (place, long) => put(make("a", { href: caseHash(place), title: cases.sample[place] }), (long ? `${taskName(place)} ` : "") + cases.sample[place] + (cases.attempt[place] > 1 ? ` (attempt ${cases.attempt[place]})` : ""));
+function wrapping(element, name) { // a name such as test_a.py::test_b goes on in the next line at a sign, not inside a word
+  for (const part of name.split(/(?<=::|[/_])/)) { put(element, part); element.append(make("wbr")); }
+  return element;
+}
+const caseLink = (place, long) => wrapping(make("a", { href: caseHash(place), title: cases.sample[place] }), (long ? `${taskName(place)} ` : "") + cases.sample[place] + (cases.attempt[place] > 1 ? ` (attempt ${cases.attempt[place]})` : ""));
 const statusMark = (place) => make("span", {}, make("i", { class: `dot is-${STATUSES[cases.status[place]]}` }), STATUSES[cases.status[place]]);
 const plain = (text, kind = "") => put(make("span", { class: kind }), text);
 const PASSED = data.kinds.findIndex(([name]) => !name); // the kind of a case without a failure
@@ -116,19 +121,20 @@ const has = (name) => cases[name].some((text) => data.texts[text]);
 const COLUMNS = [
   { id: "task", key: taskName },
   { id: "sample", key: (place) => cases.sample[place], cell: (place) => caseLink(place), kind: "sample" },
-  { id: "status", key: (place) => cases.status[place], cell: (place) => make("span", {}, statusMark(place), cases.kind[place] === PASSED ? "" : plain(kindName(place), "reason")) },
+  { id: "status", key: (place) => cases.status[place], cell: (place) => make("span", {}, statusMark(place), UNSORTED || cases.kind[place] === PASSED ? "" : plain(kindName(place), "reason")) },
   { id: "question", key: textOf("question"), kind: "question" },
   { id: "expected", key: textOf("expected"), kind: "answer", off: !has("expected") },
   { id: "got", key: textOf("got"), kind: "answer", off: !has("got") },
   { id: "verdict", key: textOf("why"), kind: "why", off: has("expected") || !has("why") }, // else it stands in place of answers
   { id: "reason", key: kindName, off: true },
-  { id: "finish", name: "finish reason", key: textOf("finish"), off: !has("finish") },
+  { id: "finish", name: "finish reason", key: textOf("finish"), off: new Set(cases.finish).size < 2 },
   { id: "requests", num: true, key: (place) => cases.requests[place], off: !cases.requests.some(Boolean) },
   { id: "calls", name: "tool calls", num: true, key: (place) => cases.calls[place], off: true },
   { id: "errors", name: "tool errors", num: true, key: (place) => cases.errors[place], off: true },
   { id: "tokens", num: true, key: (place) => cases.tokens[place], off: !cases.tokens.some(Boolean) },
   { id: "cost", num: true, key: (place) => cases.usd[place], format: dollars, off: !cases.usd.some(Boolean) },
   { id: "time", name: TIME, num: true, key: (place) => times.seconds[place], format: seconds },
+  { id: "tags", key: (place) => TEXTS.tag(place).join(", "), off: true },
   { id: "names", name: "tools and files", key: textOf("named"), kind: "question", off: true },
 ];
 const usual = COLUMNS.filter((column) => !column.off).map(({ id }) => id);
@@ -178,7 +184,7 @@ function list() {
   view.key = key;
   for (const id of ["words", "task", "status", "kind"]) if (byId(id).value !== state[id]) byId(id).value = state[id];
   for (const box of byId("columns").querySelectorAll("input")) box.checked = chosen().some(({ id }) => id === box.value);
-  byId("replies").disabled = !filterNow().words.length;
+  byId("replies").hidden = !filterNow().words.length;
   byId("words-wrong").hidden = !filterNow().wrong;
   byId("words-wrong").replaceChildren();
   put(byId("words-wrong"), filterNow().wrong);
@@ -231,7 +237,7 @@ function unitRows(unit) {
     list();
     byId("case-table").querySelectorAll("button.fold")[place].focus();
   };
-  const fold = put(make("button", { type: "button", class: "fold", "aria-expanded": String(opened), onclick: turned }), cases.sample[unit[0]]);
+  const fold = wrapping(make("button", { type: "button", class: "fold", "aria-expanded": String(opened), onclick: turned }), cases.sample[unit[0]]);
   const failed = unit.find((place) => cases.status[place] !== 0) ?? unit[0];
   const heads = {
     sample: () => fold,
@@ -263,6 +269,7 @@ function filters() {
   const fill = (id, options) => byId(id).append(make("option", { value: "" }, "all"), ...options.map(([value, name]) => make("option", { value }, name)));
   fill("task", data.tasks.map((task) => [task.name, task.name]));
   fill("status", STATUSES.map((status) => [status, status]));
+  byId("kind").parentElement.hidden = UNSORTED;
   fill("kind", data.kinds.filter(([name]) => name && used.includes(name)));
   byId("words").addEventListener("input", (event) => { // a browser allows few changes of the address in a second
     change({ words: event.target.value, page: "" });

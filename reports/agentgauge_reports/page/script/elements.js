@@ -6,6 +6,8 @@ const data = JSON.parse(byId("data").textContent); // equal in equal runs
 const times = JSON.parse(byId("times").textContent); // what depends on the clock
 const cases = data.cases;
 const STATUSES = ["passed", "wrong", "broken", ...(data.boards.length ? ["missing"] : [])]; // a project's own tests are not missing
+const PUBLISHED = data.boards.some((board) => board.editions.some((edition) => edition.rows.length));
+const UNSORTED = data.faults.every(([kind]) => data.kinds[kind][0] === "other"); // no case says why it is wrong or broken
 const LONG = 4000; // characters of a text that are shown at once
 const whole = new Intl.NumberFormat("en");
 
@@ -23,7 +25,9 @@ function make(tag, properties, ...children) {
 
 // Characters that cannot be seen, or that turn the direction of what follows, are shown by their number.
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
-function put(element, text) {
+const FOLDERS = /\{(?:RUN|ROOT)\}\/(?:[^\s"'`<>|*?\\()[\]{}/]*\/)*(?=[^\s"'`<>|*?\\()[\]{}/])/g; // of the run and of the data, which only records name like this
+function put(element, said) {
+  const text = said.replace(FOLDERS, "");
   let start = 0;
   for (const match of text.matchAll(CONTROL)) {
     element.append(text.slice(start, match.index));

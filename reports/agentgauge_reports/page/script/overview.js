@@ -21,7 +21,7 @@ function header() {
   byId("totals").append(total(whole.format(all), "cases", "", "All planned cases: each sample of each task, as often as it is attempted."), ...sums.map((count, place) => total(whole.format(count), STATUSES[place], STATUSES[place], MEANS[STATUSES[place]])),
     total(whole.format(used.prompt_tokens + used.completion_tokens), "tokens", "", `${whole.format(used.prompt_tokens)} of prompts and ${whole.format(used.completion_tokens)} of replies, as endpoints count them, in ${counted(used.requests ?? 0, "request")}.`),
     used.usd ? total(dollars(used.usd), "cost", "", "US dollars for all requests, by list prices or those of agentgauge.toml, without discounts and taxes.") : "",
-    used.usd_per_passed ? total(dollars(used.usd_per_passed), "cost per passed case", "", "The cost of all cases, divided by the number of passed ones.") : "", used.cached_tokens ? total(`${((100 * used.cached_tokens) / used.prompt_tokens).toFixed(0)} %`, "of prompt tokens cached", "", "Prompt tokens that the provider read from its own cache.") : "",
+    used.usd_per_passed ? total(dollars(used.usd_per_passed), "cost per passed case", "", "The cost of all cases, divided by the number of passed ones.") : "", used.cached_tokens ? total(`${((100 * used.cached_tokens) / used.prompt_tokens).toFixed(0)} %`, "of prompt tokens cached", "", "Prompt tokens that the server of the model read from its own cache.") : "",
     used.cached_requests ? total(`${whole.format(used.cached_requests)} of ${whole.format(used.requests)}`, `requests answered by --cache${used.saved_usd ? `, which first cost ${dollars(used.saved_usd)}` : ""}`, "", "Requests that were not sent, because the folder of --cache had their answers.") : "",
     total(span(times.total), `${TIME} summed over cases${times.working ? "" : ", waiting for slots included"}`, "", ["Cases run concurrently, so this is more than the wall time.", ...times.waits.map(([took, what]) => `${span(took)} ${what}`)].join(" ")), shares);
   byId("foot").append("One file, no network: it opens from a disk. Transcripts ", data.embedded ? "are inside it." : make("span", {}, "lie beside it in the folder ", make("code", {}, times.beside), "; keep both together."), times.unseen ? ` ${times.unseen}` : "");
@@ -63,7 +63,7 @@ function yardstick({ yardstick: published, floor, ours: [value, low, high] }) {
 // Whether to believe the figures, and where the model fails.
 function standing(sums) {
   const reasons = [...new Set(data.boards.flatMap((board) => board.reasons.map(([, reason]) => reason)))];
-  const apart = data.boards.some((board) => board.editions.some((edition) => edition.rows.length)) ? reasons.length ? `Not comparable with published rows, for ${counted(reasons.length, "reason")}${data.meaning ? "" : `, such as ${reasons[0]}`}.` : "Comparable with published rows." : "";
+  const apart = PUBLISHED ? reasons.length ? `Not comparable with published rows, for ${counted(reasons.length, "reason")}${data.meaning ? "" : `, such as ${reasons[0]}`}.` : "Comparable with published rows." : "";
   const faulty = data.faulty.length && !data.alarm ? `${data.faulty.join(". ")}${sums[2] ? "; “clean” figures leave broken cases out" : ""}.` : "";
   for (const sentence of data.cut) byId("standing").append(make("p", {}, make("b", {}, `${sentence}.`)));
   byId("standing").append(data.meaning ? put(make("p"), data.meaning) : "", make("p", {}, apart ? put(make("a", { href: "#results" }), apart) : "", faulty ? ` ${faulty}` : ""));
@@ -94,7 +94,7 @@ function failures() {
     const meter = make("button", { type: "button", class: "meter", onclick: () => listed({ kind: name }) }, make("span", {}, title), make("span", { class: "rail" }, bar), make("b", {}, whole.format(sum(counts))));
     return make("div", { class: "failure" }, make("div", {}, about(meter, Object.entries(counts).map(([benchmark, count]) => `${benchmark}: ${counted(count, "case")}`).join(", ")), below(others)), example(place));
   });
-  if (!rows.length) for (const element of document.querySelectorAll("#faults, nav a[href='#faults']")) element.remove();
+  if (UNSORTED) for (const element of document.querySelectorAll("#faults, nav a[href='#faults']")) element.remove();
   else byId("fault-bars").append(...rows.slice(0, SHOWN), rows.length > SHOWN ? make("details", {}, make("summary", {}, `${rows.length - SHOWN} less frequent`), ...rows.slice(SHOWN)) : "");
 }
 
@@ -170,7 +170,10 @@ function cost() {
 // Results beside the published rows, and the breakdowns that tasks make of their own figures.
 
 function boards() {
-  part("results", data.boards.length ? counted(data.boards.length, "benchmark") : "");
+  const figures = data.boards.flatMap((board) => board.editions.flatMap((edition) => edition.ours));
+  part("results", data.boards.length ? `${counted(figures.length, "figure")} of ${counted(data.boards.length, "benchmark")}` : "");
+  if (PUBLISHED) byId("results")?.querySelector("h2").append(" beside the published rows");
+  else if (figures.length > 1) reveal(byId("results")); // nowhere else on the page are these figures
   for (const board of data.boards) {
     const place = make("div");
     const tabs = make("div", { class: "tabs", role: "group", "aria-label": `Published tables of ${board.benchmark}` });
@@ -205,7 +208,7 @@ function boardTable(board, edition) {
   const caption = [rows.length && `${counted(rows.length, "published row")}: ${edition.title}`, edition.source, edition.source.includes(edition.date) ? "" : edition.date].filter(Boolean).join(", ");
   return make("div", {}, table(columns, [ours, ...rows], { kind: "board", sorted: edition.columns.length ? [edition.headline + 1, true] : null, wrap: "tall" }),
     edition.footnotes.length ? make("ul", { class: "footnotes quiet" }, ...edition.footnotes.map(([sign, text]) => make("li", {}, sign ? make("b", {}, `${sign} `) : "", text))) : "",
-    make("p", { class: "quiet" }, `${caption ? `${caption}. ` : "Nothing is published. "}Small figures: 95 % interval, and the samples that a figure rests on.`));
+    make("p", { class: "quiet" }, `${caption && `${caption}. `}Small figures: 95 % interval, and the samples that a figure rests on.`));
 }
 
 // The footnotes whose signs stand at a figure.
