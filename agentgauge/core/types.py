@@ -101,7 +101,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample of a data set."""
+    """One sample of a data set. Its fields are read like a dict's: ``sample["answer"]``, ``sample.get("call")``."""
 
     id: str  # the data set's own id
     task: str  # "gta_atomic.step"
@@ -113,6 +113,13 @@ class Sample:
     def __getitem__(self, name: str) -> Json:
         """A field of the payload."""
         return self.payload[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.payload
+
+    def get(self, name: str, default: Json = None) -> Json:
+        """A field of the payload that some samples lack."""
+        return self.payload.get(name, default)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ def checked(task: Task, score: Score) -> Score:
     elif strange := [name for name, value in score.values.items() if not _is_number(value)]:
         value = score.values[strange[0]]
         wrong = f"returned a Score with {strange[0]} {value!r} among its values; these are numbers up to {MOST:.0e}"
+    elif not isinstance(score.passed, bool):
+        wrong = f"gives passed the value {score.passed!r}; it must be True or False"
     if wrong:
         raise Fault(f"{task.name}: score {wrong}", cause="internal error")
     return score

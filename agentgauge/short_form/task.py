@@ -19,7 +19,7 @@ from agentgauge.agent.dialects.registry import families
 from agentgauge.agent.loop import conversation_of
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest, Conversation, ToolCall
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import Fault, UsageProblem
 from agentgauge.core.estimate import MetricFormula, Values
 from agentgauge.core.function_tools import Function, as_json, tools_of
 from agentgauge.core.presentation import Presentation
@@ -34,12 +34,13 @@ from agentgauge.short_form.sample_files import SampleFiles
 
 
 Metric = str | Callable[[Mapping[str, float]], float | None]
-"""``mean VALUE``: per cent, of values from 0 to 1; ``average VALUE``: their plain mean; ``sum VALUE``: their sum; or a
-function of the sums of all values, where a value that no sample has is 0, in per cent."""
+"""``mean VALUE``: per cent, of values from 0 to 1; ``average VALUE``: their plain mean; ``sum VALUE``: their sum. With
+``where FIELD=TEXT`` behind, only of samples whose field is the text, or a list with it. Or a function of the sums of all
+values, where a value that no sample has is 0, in per cent."""
 
 DEFAULT: Mapping[str, Metric] = {"Accuracy": "mean passed"}
 
-_WORDS = re.compile(r"(mean|average|sum) (\w+)")
+_WORDS = re.compile(r"(mean|average|sum) ((\w+)(?: where ([^\s=]+)=(.+))?)")
 _SAMPLES = "samples"  # a value of every score: 1
 
 
@@ -51,20 +52,24 @@ class Metrics:
         if not metrics:
             raise UsageProblem(f"the benchmark {task} has no metric; leave metrics out for the share of passed samples")
         self.names = tuple(metrics)
+        self._parts: dict[str, tuple[str, str, str]] = {}  # "right where level=hard" → right, level, hard
         self._parsed: dict[str, tuple[str, str] | Callable[[Mapping[str, float]], float | None]] = {}
         for name, metric in metrics.items():
             found = _WORDS.fullmatch(metric) if isinstance(metric, str) else None
             if not found and not callable(metric):
                 raise UsageProblem(
                     f"the metric {name} of {task} is {metric!r}; accepted are 'mean VALUE', 'average VALUE',"
-                    " 'sum VALUE' and a function of the sums"
+                    " 'sum VALUE', each perhaps with ' where FIELD=TEXT', and a function of the sums"
                 )
+            if found and found[4]:
+                self._parts[found[2]] = (found[3], found[4], found[5])
             self._parsed[name] = (found[1], found[2]) if found else metric  # type: ignore[assignment]
         kinds = {name: "" if callable(one) else one[0] for name, one in self._parsed.items()}
         self.counts = frozenset(name for name, kind in kinds.items() if kind == "sum")
         self._scale = {name: 1.0 for name, kind in kinds.items() if kind == "average"}
         shares = tuple(name for name, kind in kinds.items() if kind in ("mean", ""))
         self.shares = shares or self.names  # in per cent; for an average or a sum, more need not be better
+        self._shares = {one[1] for one in self._parsed.values() if not callable(one) and one[0] == "mean"}
         self._means = {one[1] for one in self._parsed.values() if not callable(one) and one[0] != "sum"}
 
     def formula(self) -> MetricFormula:
@@ -75,18 +80,27 @@ class Metrics:
         }
         return MetricFormula(self._compute, below, scale=self._scale)
 
-    def scored(self, score: Score) -> Score:
+    def scored(self, score: Score, sample: Sample) -> Score:
         """The score with the counters of the metrics: ``passed``, and for each mean whether the sample has its value.
 
-        Raises TypeError for a value that is no number.
+        Raises TypeError for ``passed`` that is no bool, and for a value that is no number or, in a mean, not 0 to 1.
         """
-        values = {"passed": float(score.passed), **{name: _number(name, one) for name, one in score.values.items()}}
+        if (passed := _truth(score.passed)) is None:
+            raise TypeError(f"gives passed the value {score.passed!r}; it must be True or False")
+        values = {"passed": float(passed), **{name: _number(name, one) for name, one in score.values.items()}}
+        for key, (value, field, text) in self._parts.items():
+            if value in values and _has(sample, field, text):
+                values[key] = values[value]
+        for name in self._shares & values.keys():
+            if not 0 <= values[name] <= 1 + 1e-9:
+                raise TypeError(f"gives {name} the value {values[name]:g}; values of a mean are 0 to 1")
         counted = {_count(name): 1.0 for name in self._means if name in values}
-        return replace(score, values={**values, **counted, _SAMPLES: 1.0})
+        return replace(score, passed=passed, values={**values, **counted, _SAMPLES: 1.0})
 
-    def broken(self) -> Score:
-        """A case without an answer counts as a wrong one: as 0 in every mean."""
-        return self.scored(Score(False, dict.fromkeys(self._means, 0.0)))
+    def broken(self, sample: Sample) -> Score:
+        """A case without an answer counts as a wrong one: as 0 in every mean, or in that of its field's text."""
+        values = {self._parts[name][0] if name in self._parts else name for name in self._means}
+        return self.scored(Score(False, dict.fromkeys(values, 0.0)), sample)
 
     def _compute(self, sums: Values) -> dict[str, float | None]:
         return {name: self._figure(one, sums) for name, one in self._parsed.items()}
@@ -115,8 +129,20 @@ def _count(value: str) -> str:
 
 def _number(name: str, value: object) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
-        raise TypeError(f"score gives {name} the value {value!r}; values are finite numbers, or True and False")
+        raise TypeError(f"gives {name} the value {value!r}; values are finite numbers, or True and False")
     return float(value)
+
+
+def _truth(value: object) -> bool | None:
+    """A bool, also NumPy's; None for anything else."""
+    if getattr(value, "dtype", None) == "bool" and getattr(value, "shape", None) == ():
+        return bool(value)
+    return value if isinstance(value, bool) else None
+
+
+def _has(sample: Sample, field: str, text: str) -> bool:
+    given = sample.get(field)
+    return text in map(str, given if isinstance(given, list) else [given] if given is not None else [])
 
 
 # -- The task that a class with ``run`` and ``score`` becomes.
@@ -208,14 +234,19 @@ def _score(
     own: Any, name: str, metrics: Metrics, sample: Sample, output: Json | None, scoring: Scoring, similarity: str
 ) -> Score:
     if output is None:
-        return metrics.broken()
+        return metrics.broken(sample)
     conversation = output.get("conversation")
     score = own.score(sample, Conversation.from_json(conversation) if conversation else output["value"])
-    if isinstance(score, bool):
-        score = Score(score, explanation="" if score else _outcome(output))
-    if not isinstance(score, Score):
-        raise TypeError(f"score of {name} returned {score!r}; return a Score, or True or False")
-    return metrics.scored(score)
+    if (passed := _truth(score)) is not None:
+        score = Score(passed, explanation="" if passed else _outcome(output))
+    try:
+        if not isinstance(score, Score):
+            raise TypeError(f"returned {score!r}; return a Score, or True or False")
+        return metrics.scored(score, sample)
+    except TypeError as error:
+        code = inspect.unwrap(own.score).__code__
+        place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+        raise Fault(f"error in score of {name} ({place}): {error}", cause="internal error") from None
 
 
 def _gold_reply(own: Any, name: str, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
@@ -238,7 +269,8 @@ def _check(author: type[Any], name: str) -> None:
         if own is None and method != "oracle":
             raise UsageProblem(f"the benchmark {name} lacks {method}; write {call}")
         if own is not None and not _fits(own, len(wanted) + 1, is_async=method == "run"):
-            raise UsageProblem(f"{method} of the benchmark {name} must be: {call}")
+            wrong = "must not be async; write" if method != "run" and inspect.iscoroutinefunction(own) else "must be:"
+            raise UsageProblem(f"{method} of the benchmark {name} {wrong} {call}")
     tools = getattr(author, "tools", ())
     for attribute, given in (("tools", tools), *((each, getattr(author, each, ())) for each in ("options", "roles"))):
         if not isinstance(given, list | tuple) and not (attribute == "tools" and isinstance(given, str)):
@@ -284,8 +316,9 @@ def _reply(gold: Json, name: str) -> ChatReply:
         return ChatReply(gold)
     listed = gold if isinstance(gold, list) else [gold]
     if not listed or not all(isinstance(call, Mapping) and {"name", "arguments"} <= call.keys() for call in listed):
-        raise UsageProblem(
-            f"oracle of {name} replies {gold!r}; a reply is a text, a call with name and arguments, or a list of calls"
+        raise Fault(
+            f"oracle of {name} replies {gold!r}; a reply is a text, a call with name and arguments, or a list of calls",
+            cause="internal error",
         )
     calls = tuple(ToolCall(call["name"], json.dumps(call["arguments"], ensure_ascii=False)) for call in listed)
     return ChatReply(tool_calls=calls, finish_reason="tool_calls")

@@ -9,11 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Conversation, ConversationCall, ToolCall
-from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.errors import DataProblem, Fault, UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
 from agentgauge.core.task_options import TaskOption
@@ -140,9 +141,18 @@ def test_a_wrong_conversation_is_explained_by_its_end(data: str, conversation: C
 @pytest.mark.parametrize(
     ("returned", "sentence"),
     [
-        ("yes", "score of odd returned 'yes'; return a Score, or True or False"),
-        (Score(True, {"right": "1"}), "score gives right the value '1'; values are finite numbers"),
-        (Score(True, {"right": float("nan")}), "score gives right the value nan"),
+        (
+            "yes",
+            r"error in score of odd \(test_short_task.py:\d+\): returned 'yes'; return a Score, or True",
+        ),
+        (Score(True, {"right": "1"}), "gives right the value '1'; values are finite numbers"),
+        (Score(True, {"right": float("nan")}), "gives right the value nan"),
+        (Score(1), "error in score of odd .*: gives passed the value 1; it must be True or False"),
+        (Score(0.5), "gives passed the value 0.5; it must be True or False"),
+        (Score("EUR"), "gives passed the value 'EUR'"),
+        (Score(None), "gives passed the value None"),
+        (Score(True, {"right": 100}), "gives right the value 100; values of a mean are 0 to 1"),
+        (Score(True, {"right": -0.5}), "gives right the value -0.5; values of a mean are 0 to 1"),
     ],
 )
 def test_what_is_no_score_is_told(data: str, returned: Any, sentence: str) -> None:
@@ -150,8 +160,16 @@ def test_what_is_no_score_is_told(data: str, returned: Any, sentence: str) -> No
         def score(self, sample, answer):
             return returned
 
-    with pytest.raises(TypeError, match=sentence):
-        short_task(Odd, "odd", data=data).score(Sample("1", "odd", (), {}, Path()), {"value": 1}, "parity", "")
+    with pytest.raises(Fault, match=sentence) as told:
+        task = short_task(Odd, "odd", data=data, metrics={"Right": "mean right"})
+        task.score(Sample("1", "odd", (), {}, Path()), {"value": 1}, "parity", "")
+    assert told.value.cause == "internal error"
+
+
+@pytest.mark.parametrize("passed", [np.True_, Score(np.True_)])
+def test_a_bool_of_numpy_is_one(data: str, passed: Any) -> None:
+    score = scored(short_task(giving([passed]), "sums", data=data))
+    assert score.passed is True and score.values["passed"] == 1
 
 
 def giving(scores: list[Score]) -> type[Sums]:
@@ -205,6 +223,48 @@ def test_a_broken_case_is_a_wrong_one(data: str) -> None:
     assert estimate([scored(task), broken], task.metrics("parity"))["Right"].value == 50
 
 
+def test_a_figure_of_some_samples_counts_no_others_also_broken_ones(data: str) -> None:
+    metrics = {
+        "Billing": "mean right where subject=billing",
+        "Shipping": "mean right where subject=shipping",
+        "Turns": "average turns where subject=shipping",
+        "Calls": "sum calls where subject=billing",
+    }
+    samples = [
+        Sample(id, "sums", (), fields, Path())
+        for id, fields in (
+            ("a", {"subject": "billing"}),
+            ("broken", {"subject": "billing"}),
+            ("c", {"subject": ["shipping", "late"]}),
+            ("d", {}),
+        )
+    ]
+    scores = [Score(True, {"right": 1, "turns": 2, "calls": 3}) for _ in range(3)]
+    task = short_task(giving(scores), "sums", data=data, metrics=metrics)
+    outputs = [{"value": 1}, None, {"value": 1}, {"value": 1}]
+    found = estimate(
+        [task.score(each, output, "parity", "") for each, output in zip(samples, outputs, strict=True)],
+        task.metrics("parity"),
+    )
+    assert {name: (metric.value, metric.n) for name, metric in found.items()} == {
+        "Billing": (50, 2),
+        "Shipping": (100, 1),
+        "Turns": (2, 1),
+        "Calls": (3, 4),
+    }
+
+
+def test_a_sample_is_read_like_a_dict() -> None:
+    one = Sample("1", "sums", (), {"answer": "3"}, Path())
+    assert ("answer" in one, "call" in one, one.get("answer"), one.get("call"), one.get("call", [])) == (
+        True,
+        False,
+        "3",
+        None,
+        [],
+    )
+
+
 def gold(replies: Any):
     class Known(Sums):
         def oracle(self, sample):
@@ -242,7 +302,7 @@ def test_the_oracle_replies_in_order(data: str, replies, turn, one_call, expecte
 def test_gold_that_is_no_reply_is_told(data: str, replies) -> None:
     task = short_task(gold(replies), "sums", data=data)
     assert task.oracle
-    with pytest.raises(UsageProblem, match=r"oracle of sums replies .*; a reply is a text, a call with name"):
+    with pytest.raises(Fault, match=r"oracle of sums replies .*; a reply is a text, a call with name"):
         task.oracle(sample(task), ChatRequest((), case=CaseKey("sums", "one")))
 
 
@@ -318,7 +378,10 @@ async def later(self, sample, answer):
         (with_attributes(score=None), "lacks score; write def score\\(self, sample, answer\\)"),
         (with_attributes(run=lambda self, case: 1), "run of the benchmark sums must be: async def run\\(self, case\\)"),
         (with_attributes(score=lambda self, sample: 1), "must be: def score\\(self, sample, answer\\)"),
-        (with_attributes(score=later), "must be: def score\\(self, sample, answer\\)"),
+        (
+            with_attributes(score=later),
+            r"score of the benchmark sums must not be async; write def score\(self",
+        ),
         (with_attributes(oracle=lambda self: 1), "must be: def oracle\\(self, sample\\)"),
         (with_attributes(tools=add), "tools of the benchmark sums is <function add.*; give a list"),
         (with_attributes(tools=[untyped]), "the tool untyped: its parameter a lacks a type"),

@@ -18,7 +18,7 @@ from typing import Any
 
 from agentgauge.core.causes import OF_MODEL, Failure
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, LocalFile
-from agentgauge.core.errors import AgentGaugeError, ModelFault
+from agentgauge.core.errors import AgentGaugeError, Fault, ModelFault
 from agentgauge.core.registry import Registry
 from agentgauge.core.tracebacks import place_of
 from agentgauge.model import wire
@@ -120,6 +120,8 @@ def _answering(
 
 
 def _failure(error: BaseException) -> Failure:
+    if isinstance(error, Fault):
+        return Failure(error.cause, str(error), final=True)
     if isinstance(error, AgentGaugeError):
         return Failure("no reply", str(error), final=True)
     text = wire.excerpt(f"internal error at {place_of(error)}: {type(error).__name__}: {error}")
