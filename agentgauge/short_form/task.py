@@ -35,8 +35,8 @@ from agentgauge.short_form.sample_files import SampleFiles
 
 Metric = str | Callable[[Mapping[str, float]], float | None]
 """``mean VALUE``: per cent, of values from 0 to 1; ``average VALUE``: their plain mean; ``sum VALUE``: their sum. With
-``where FIELD=TEXT`` behind, only of samples whose field is the text, or a list with it. Or a function of the sums of all
-values, where a value that no sample has is 0, in per cent."""
+``where FIELD=TEXT`` behind, only of samples whose field is the text, or a list with it. Or a function of the sums of
+all values, where a value that no sample has is 0, in per cent."""
 
 DEFAULT: Mapping[str, Metric] = {"Accuracy": "mean passed"}
 

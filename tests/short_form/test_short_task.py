@@ -160,8 +160,8 @@ def test_what_is_no_score_is_told(data: str, returned: Any, sentence: str) -> No
         def score(self, sample, answer):
             return returned
 
+    task = short_task(Odd, "odd", data=data, metrics={"Right": "mean right"})
     with pytest.raises(Fault, match=sentence) as told:
-        task = short_task(Odd, "odd", data=data, metrics={"Right": "mean right"})
         task.score(Sample("1", "odd", (), {}, Path()), {"value": 1}, "parity", "")
     assert told.value.cause == "internal error"
 
