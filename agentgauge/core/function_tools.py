@@ -80,7 +80,9 @@ def function_tool(function: Function) -> FunctionTool:
         if each.kind in _STARS:
             raise UsageProblem(f"{title}: a model gives arguments by name, so {each} cannot be a parameter; name it")
         if each.name not in hints:
-            raise UsageProblem(f"{title}: its parameter {each.name} lacks a type, so it has no JSON schema; write one")
+            raise UsageProblem(
+                f"{title}: its parameter {each.name} lacks a type; write one, such as `{each.name}: str`"
+            )
     required = [each.name for each in parameters.values() if each.default is each.empty]
     kinds = {each: _prepared(hints[each], f"{title}: its parameter {each}") for each in parameters}
     arguments = _object("arguments", kinds, required)

@@ -21,7 +21,7 @@ def checked(task: Task, score: Score) -> Score:
     if not isinstance(score, Score):
         wrong = f"returned {score!r}; return a Score"
     elif not isinstance(score.passed, bool):
-        wrong = f"returned a Score whose passed is {score.passed!r}; it is True or False"
+        wrong = f"returned a Score with passed {score.passed!r}; it must be True or False"
     elif not isinstance(score.values, Mapping) or isinstance(score.labels, str):
         wrong = "returned a Score whose values are not a mapping, or whose labels are not a tuple of texts"
     elif strange := [name for name, value in score.values.items() if not _is_number(value)]:

@@ -30,18 +30,17 @@ from agentgauge.core.text import parse_json, read_text, shown_call
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.short_form.sample_files import SampleFiles
 
-# -- Metrics of a benchmark: ``mean right``, ``average turns``, ``sum calls``, ``mean right where level=hard``, or a
-# function of sums.
+# -- Metrics of a benchmark in words: ``mean right``, ``average turns``, ``sum calls``, or a function of sums.
 
 
 Metric = str | Callable[[Mapping[str, float]], float | None]
-"""``mean VALUE``: per cent, of values from 0 to 1; ``average VALUE``: their plain mean; ``sum VALUE``: their sum; each
-also of a part of the samples, ``mean VALUE where FIELD=TEXT``; or a function of the sums of all values, where a value
-that no sample has is 0, in per cent."""
+"""``mean VALUE``: per cent, of values from 0 to 1; ``average VALUE``: their plain mean; ``sum VALUE``: their sum. With
+``where FIELD=TEXT`` behind, only of samples whose field is the text, or a list with it. Or a function of the sums of
+all values, where a value that no sample has is 0, in per cent."""
 
 DEFAULT: Mapping[str, Metric] = {"Accuracy": "mean passed"}
 
-_WORDS = re.compile(r"(mean|average|sum) ((\w+)(?: where (\w+)=(.+))?)")
+_WORDS = re.compile(r"(mean|average|sum) ((\w+)(?: where ([^\s=]+)=(.+))?)")
 _SAMPLES = "samples"  # a value of every score: 1
 
 
@@ -53,28 +52,24 @@ class Metrics:
         if not metrics:
             raise UsageProblem(f"the benchmark {task} has no metric; leave metrics out for the share of passed samples")
         self.names = tuple(metrics)
+        self._parts: dict[str, tuple[str, str, str]] = {}  # "right where level=hard" → right, level, hard
         self._parsed: dict[str, tuple[str, str] | Callable[[Mapping[str, float]], float | None]] = {}
-        self._parts: dict[
-            str, tuple[str, str, str]
-        ] = {}  # "right where level=hard" → value, field of samples, its text
-        self._from_0_to_1: set[str] = set()  # values
         for name, metric in metrics.items():
             found = _WORDS.fullmatch(metric) if isinstance(metric, str) else None
             if not found and not callable(metric):
                 raise UsageProblem(
                     f"the metric {name} of {task} is {metric!r}; accepted are 'mean VALUE', 'average VALUE',"
-                    " 'sum VALUE', each also with 'where FIELD=TEXT' behind it, and a function of the sums"
+                    " 'sum VALUE', each perhaps with ' where FIELD=TEXT', and a function of the sums"
                 )
-            self._parsed[name] = (found[1], found[2]) if found else metric  # type: ignore[assignment]
             if found and found[4]:
-                self._parts[found[2]] = found[3], found[4], found[5]
-            if found and found[1] == "mean":
-                self._from_0_to_1.add(found[3])
+                self._parts[found[2]] = (found[3], found[4], found[5])
+            self._parsed[name] = (found[1], found[2]) if found else metric  # type: ignore[assignment]
         kinds = {name: "" if callable(one) else one[0] for name, one in self._parsed.items()}
         self.counts = frozenset(name for name, kind in kinds.items() if kind == "sum")
         self._scale = {name: 1.0 for name, kind in kinds.items() if kind == "average"}
         shares = tuple(name for name, kind in kinds.items() if kind in ("mean", ""))
         self.shares = shares or self.names  # in per cent; for an average or a sum, more need not be better
+        self._shares = {one[1] for one in self._parsed.values() if not callable(one) and one[0] == "mean"}
         self._means = {one[1] for one in self._parsed.values() if not callable(one) and one[0] != "sum"}
 
     def formula(self) -> MetricFormula:
@@ -86,27 +81,26 @@ class Metrics:
         return MetricFormula(self._compute, below, scale=self._scale)
 
     def scored(self, score: Score, sample: Sample) -> Score:
-        """The score with the counters of the metrics: ``passed``, the values of parts of the samples, and for each mean
-        whether the sample has its value.
+        """The score with the counters of the metrics: ``passed``, and for each mean whether the sample has its value.
 
-        Raises ValueError for a verdict or a value that no figure can be made of.
+        Raises TypeError for ``passed`` that is no bool, and for a value that is no number or, in a mean, not 0 to 1.
         """
-        if score.passed not in (True, False):
-            raise ValueError(f"gives passed the value {score.passed!r}; it is True or False")
-        values = {"passed": float(score.passed), **{name: _number(name, one) for name, one in score.values.items()}}
-        for name in self._from_0_to_1:
-            if not 0 <= values.get(name, 0) <= 1:
-                raise ValueError(f"gives {name} the value {values[name]:g}; the values of a mean are 0 to 1")
-        for part, (value, field, text) in self._parts.items():
-            if value in values and str(sample.get(field)) == text:
-                values[part] = values[value]
+        if (passed := _truth(score.passed)) is None:
+            raise TypeError(f"gives passed the value {score.passed!r}; it must be True or False")
+        values = {"passed": float(passed), **{name: _number(name, one) for name, one in score.values.items()}}
+        for key, (value, field, text) in self._parts.items():
+            if value in values and _has(sample, field, text):
+                values[key] = values[value]
+        for name in self._shares & values.keys():
+            if not 0 <= values[name] <= 1 + 1e-9:
+                raise TypeError(f"gives {name} the value {values[name]:g}; values of a mean are 0 to 1")
         counted = {_count(name): 1.0 for name in self._means if name in values}
-        return replace(score, passed=bool(score.passed), values={**values, **counted, _SAMPLES: 1.0})
+        return replace(score, passed=passed, values={**values, **counted, _SAMPLES: 1.0})
 
     def broken(self, sample: Sample) -> Score:
-        """A case without an answer counts as a wrong one: as 0 in every mean, of a part in that of its sample."""
-        means = [self._parts[name][0] if name in self._parts else name for name in self._means]
-        return self.scored(Score(False, dict.fromkeys(means, 0.0)), sample)
+        """A case without an answer counts as a wrong one: as 0 in every mean, or in that of its field's text."""
+        values = {self._parts[name][0] if name in self._parts else name for name in self._means}
+        return self.scored(Score(False, dict.fromkeys(values, 0.0)), sample)
 
     def _compute(self, sums: Values) -> dict[str, float | None]:
         return {name: self._figure(one, sums) for name, one in self._parsed.items()}
@@ -135,8 +129,20 @@ def _count(value: str) -> str:
 
 def _number(name: str, value: object) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"gives {name} the value {value!r}; values are finite numbers, or True and False")
+        raise TypeError(f"gives {name} the value {value!r}; values are finite numbers, or True and False")
     return float(value)
+
+
+def _truth(value: object) -> bool | None:
+    """A bool, also NumPy's; None for anything else."""
+    if getattr(value, "dtype", None) == "bool" and getattr(value, "shape", None) == ():
+        return bool(value)
+    return value if isinstance(value, bool) else None
+
+
+def _has(sample: Sample, field: str, text: str) -> bool:
+    given = sample.get(field)
+    return text in map(str, given if isinstance(given, list) else [given] if given is not None else [])
 
 
 # -- The task that a class with ``run`` and ``score`` becomes.
@@ -231,14 +237,16 @@ def _score(
         return metrics.broken(sample)
     conversation = output.get("conversation")
     score = own.score(sample, Conversation.from_json(conversation) if conversation else output["value"])
-    if isinstance(score, bool):
-        score = Score(score, explanation="" if score else _outcome(output))
-    if not isinstance(score, Score):
-        raise Fault(f"score of {name} returned {score!r}; return a Score, or True or False", cause="internal error")
+    if (passed := _truth(score)) is not None:
+        score = Score(passed, explanation="" if passed else _outcome(output))
     try:
+        if not isinstance(score, Score):
+            raise TypeError(f"returned {score!r}; return a Score, or True or False")
         return metrics.scored(score, sample)
-    except ValueError as error:
-        raise Fault(f"score of {name} {error}", cause="internal error") from None
+    except TypeError as error:
+        code = inspect.unwrap(own.score).__code__
+        place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+        raise Fault(f"error in score of {name} ({place}): {error}", cause="internal error") from None
 
 
 def _gold_reply(own: Any, name: str, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
@@ -261,7 +269,8 @@ def _check(author: type[Any], name: str) -> None:
         if own is None and method != "oracle":
             raise UsageProblem(f"the benchmark {name} lacks {method}; write {call}")
         if own is not None and not _fits(own, len(wanted) + 1, is_async=method == "run"):
-            raise UsageProblem(f"{method} of the benchmark {name} must be: {call}")
+            wrong = "must not be async; write" if method != "run" and inspect.iscoroutinefunction(own) else "must be:"
+            raise UsageProblem(f"{method} of the benchmark {name} {wrong} {call}")
     tools = getattr(author, "tools", ())
     for attribute, given in (("tools", tools), *((each, getattr(author, each, ())) for each in ("options", "roles"))):
         if not isinstance(given, list | tuple) and not (attribute == "tools" and isinstance(given, str)):
@@ -309,7 +318,7 @@ def _reply(gold: Json, name: str) -> ChatReply:
     if not listed or not all(isinstance(call, Mapping) and {"name", "arguments"} <= call.keys() for call in listed):
         raise Fault(
             f"oracle of {name} replies {gold!r}; a reply is a text, a call with name and arguments, or a list of calls",
-            cause="not scorable",
+            cause="internal error",
         )
     calls = tuple(ToolCall(call["name"], json.dumps(call["arguments"], ensure_ascii=False)) for call in listed)
     return ChatReply(tool_calls=calls, finish_reason="tool_calls")

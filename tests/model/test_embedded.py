@@ -113,7 +113,7 @@ def test_a_mistake_of_an_oracle_ends_its_case_alone_and_shows_the_authors_frame(
         (None, "no reply", "answers by case and needs the header x-agentgauge-case"),
         (CaseKey("nothing", "1"), "no reply", "there is no task 'nothing'"),
         (CaseKey("toy.say", "s9"), "no reply", "toy.say has no sample 's9' in .*; serve-model takes --data toy=DIR"),
-        (CASE, "not scorable", "toy.say: oracle returned 'gold'; return a ChatReply"),
+        (CASE, "internal error", "toy.say: oracle returned 'gold'; return a ChatReply"),
     ],
 )
 def test_what_the_oracle_cannot_answer(oracle, case: CaseKey | None, cause: str, says: str) -> None:

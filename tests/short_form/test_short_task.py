@@ -141,13 +141,18 @@ def test_a_wrong_conversation_is_explained_by_its_end(data: str, conversation: C
 @pytest.mark.parametrize(
     ("returned", "sentence"),
     [
-        ("yes", "score of odd returned 'yes'; return a Score, or True or False"),
-        (Score(True, {"right": "1"}), "score of odd gives right the value '1'; values are finite numbers"),
-        (Score(True, {"right": float("nan")}), "score of odd gives right the value nan"),
-        (Score(True, {"right": 100}), "score of odd gives right the value 100; the values of a mean are 0 to 1"),
-        (Score(0.5), "score of odd gives passed the value 0.5; it is True or False"),  # type: ignore[arg-type]
-        (Score("EUR"), "score of odd gives passed the value 'EUR'"),  # type: ignore[arg-type]
-        (Score(None), "score of odd gives passed the value None"),  # type: ignore[arg-type]
+        (
+            "yes",
+            r"error in score of odd \(test_short_task.py:\d+\): returned 'yes'; return a Score, or True",
+        ),
+        (Score(True, {"right": "1"}), "gives right the value '1'; values are finite numbers"),
+        (Score(True, {"right": float("nan")}), "gives right the value nan"),
+        (Score(1), "error in score of odd .*: gives passed the value 1; it must be True or False"),
+        (Score(0.5), "gives passed the value 0.5; it must be True or False"),
+        (Score("EUR"), "gives passed the value 'EUR'"),
+        (Score(None), "gives passed the value None"),
+        (Score(True, {"right": 100}), "gives right the value 100; values of a mean are 0 to 1"),
+        (Score(True, {"right": -0.5}), "gives right the value -0.5; values of a mean are 0 to 1"),
     ],
 )
 def test_what_is_no_score_is_told(data: str, returned: Any, sentence: str) -> None:
@@ -156,15 +161,15 @@ def test_what_is_no_score_is_told(data: str, returned: Any, sentence: str) -> No
             return returned
 
     task = short_task(Odd, "odd", data=data, metrics={"Right": "mean right"})
-    with pytest.raises(Fault, match=sentence) as fault:
+    with pytest.raises(Fault, match=sentence) as told:
         task.score(Sample("1", "odd", (), {}, Path()), {"value": 1}, "parity", "")
-    assert fault.value.cause == "internal error"
+    assert told.value.cause == "internal error"
 
 
-@pytest.mark.parametrize("passed", [1, 0, np.True_, np.False_])
-def test_what_is_as_good_as_true_or_false_becomes_it(data: str, passed: Any) -> None:
-    found = scored(short_task(giving([Score(passed)]), "sums", data=data)).passed
-    assert found is bool(passed)
+@pytest.mark.parametrize("passed", [np.True_, Score(np.True_)])
+def test_a_bool_of_numpy_is_one(data: str, passed: Any) -> None:
+    score = scored(short_task(giving([passed]), "sums", data=data))
+    assert score.passed is True and score.values["passed"] == 1
 
 
 def giving(scores: list[Score]) -> type[Sums]:
@@ -218,40 +223,46 @@ def test_a_broken_case_is_a_wrong_one(data: str) -> None:
     assert estimate([scored(task), broken], task.metrics("parity"))["Right"].value == 50
 
 
-LEVELS = {"Easy": "mean right where level=easy", "Hard": "mean right where level=2", "Right": "mean right"}
-
-
-@pytest.mark.parametrize(
-    ("given", "figures"),
-    [
-        ([("easy", 1), ("easy", 0), (2, 1)], {"Easy": (50, 2), "Hard": (100, 1), "Right": (66.67, 3)}),
-        ([("easy", None), (2, 1)], {"Easy": (0, 1), "Hard": (100, 1), "Right": (50, 2)}),
-        ([(None, 1), (2, 1)], {"Easy": (None, 0), "Hard": (100, 1), "Right": (100, 2)}),
-    ],
-    ids=["each in its part", "a broken case counts in its part alone", "one without the field in none"],
-)
-def test_a_figure_of_a_part_of_the_samples(data: str, given, figures) -> None:
-    task = short_task(
-        giving([Score(True, {"right": right}) for _, right in given if right is not None]),
-        "s",
-        data=data,
-        metrics=LEVELS,
-    )
-    scores = []
-    for level, right in given:
-        fields = {} if level is None else {"level": level}
-        scores.append(
-            task.score(Sample("1", "s", (), fields, Path()), None if right is None else {"value": 1}, "parity", "")
+def test_a_figure_of_some_samples_counts_no_others_also_broken_ones(data: str) -> None:
+    metrics = {
+        "Billing": "mean right where subject=billing",
+        "Shipping": "mean right where subject=shipping",
+        "Turns": "average turns where subject=shipping",
+        "Calls": "sum calls where subject=billing",
+    }
+    samples = [
+        Sample(id, "sums", (), fields, Path())
+        for id, fields in (
+            ("a", {"subject": "billing"}),
+            ("broken", {"subject": "billing"}),
+            ("c", {"subject": ["shipping", "late"]}),
+            ("d", {}),
         )
-    found = estimate(scores, task.metrics("parity"))
-    assert {name: (metric.value and round(metric.value, 2), metric.n) for name, metric in found.items()} == figures
+    ]
+    scores = [Score(True, {"right": 1, "turns": 2, "calls": 3}) for _ in range(3)]
+    task = short_task(giving(scores), "sums", data=data, metrics=metrics)
+    outputs = [{"value": 1}, None, {"value": 1}, {"value": 1}]
+    found = estimate(
+        [task.score(each, output, "parity", "") for each, output in zip(samples, outputs, strict=True)],
+        task.metrics("parity"),
+    )
+    assert {name: (metric.value, metric.n) for name, metric in found.items()} == {
+        "Billing": (50, 2),
+        "Shipping": (100, 1),
+        "Turns": (2, 1),
+        "Calls": (3, 4),
+    }
 
 
-def test_a_sample_is_read_like_a_dictionary(data: str) -> None:
-    one = sample(short_task(Sums, "sums", data=data))
-    assert "answer" in one and "call" not in one
-    assert (one["answer"], one.get("answer"), one.get("call"), one.get("call", 1)) == ("3", "3", None, 1)
-    assert [*one] == ["id", "question", "answer"] and {**one.payload} == {name: one[name] for name in one}
+def test_a_sample_is_read_like_a_dict() -> None:
+    one = Sample("1", "sums", (), {"answer": "3"}, Path())
+    assert ("answer" in one, "call" in one, one.get("answer"), one.get("call"), one.get("call", [])) == (
+        True,
+        False,
+        "3",
+        None,
+        [],
+    )
 
 
 def gold(replies: Any):
@@ -367,7 +378,10 @@ async def later(self, sample, answer):
         (with_attributes(score=None), "lacks score; write def score\\(self, sample, answer\\)"),
         (with_attributes(run=lambda self, case: 1), "run of the benchmark sums must be: async def run\\(self, case\\)"),
         (with_attributes(score=lambda self, sample: 1), "must be: def score\\(self, sample, answer\\)"),
-        (with_attributes(score=later), "must be: def score\\(self, sample, answer\\)"),
+        (
+            with_attributes(score=later),
+            r"score of the benchmark sums must not be async; write def score\(self",
+        ),
         (with_attributes(oracle=lambda self: 1), "must be: def oracle\\(self, sample\\)"),
         (with_attributes(tools=add), "tools of the benchmark sums is <function add.*; give a list"),
         (with_attributes(tools=[untyped]), "the tool untyped: its parameter a lacks a type"),

@@ -120,8 +120,10 @@ def _answering(
 
 
 def _failure(error: BaseException) -> Failure:
+    if isinstance(error, Fault):
+        return Failure(error.cause, str(error), final=True)
     if isinstance(error, AgentGaugeError):
-        return Failure(error.cause if isinstance(error, Fault) else "no reply", str(error), final=True)
+        return Failure("no reply", str(error), final=True)
     text = wire.excerpt(f"internal error at {place_of(error)}: {type(error).__name__}: {error}")
     return Failure("internal error", text, final=True)
 

@@ -48,7 +48,7 @@ class Oracle:
         sample = task.data.load(index, rows[case.sample], task.name)
         reply = task.oracle(sample, request, one_call=self._one_call)
         if not isinstance(reply, ChatReply):
-            raise Fault(f"{task.name}: oracle returned {reply!r}; return a ChatReply", cause="not scorable")
+            raise Fault(f"{task.name}: oracle returned {reply!r}; return a ChatReply", cause="internal error")
         # what another role is asked is not in the dialect, such as what a simulated user is to say next
         is_spoken = not case.role and self._dialect in task.dialects
         return render_reply(self._format, reply) if self._format and is_spoken else reply
