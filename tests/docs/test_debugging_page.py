@@ -43,12 +43,14 @@ def run(folder: Path, command: str, *more: str, status: int = 0, url: str = "htt
 
 def test_a_wrong_case_is_read_and_scored_again(folder: Path) -> None:
     with FaultServer(choose=reckon) as endpoint:
-        assert "expected '42', got 'many'" in run(folder, ONE, url=endpoint.url)
+        assert "got:      many" in run(folder, ONE, url=endpoint.url)
         run(folder, "pytest sums.py --model=gpt-4o --lf", url=endpoint.url)
     done = subprocess.run(
         [sys.executable, "-c", block(PAGE, "import json")], cwd=folder, capture_output=True, text=True
     )
-    assert done.stdout.startswith("two wrong expected '42', got 'many'\nmodel gpt-4o {"), done.stderr
+    assert done.stdout.startswith("two wrong the sum is wrong\n  expected: 42\n  got:      many\nmodel gpt-4o {"), (
+        done.stderr
+    )
     change(folder, "sums.py", ('sample["answer"]\n        return', '"many"\n        return'))
     again = ("pytest sums.py --rescore=runs/one", "--run-dir=runs/again")
     run(folder, *again)
@@ -85,7 +87,7 @@ def test_pdb_stops_with_the_record(folder: Path) -> None:
 
 def test_a_reply_is_played_again(folder: Path) -> None:
     output = run(folder, "pytest sums.py --model=scripted:script.json")
-    assert "expected '3', got 'It is 3.'" in output and "1 passed" in output
+    assert "got:      It is 3." in output and "1 passed" in output
 
 
 def test_the_test_of_the_scoring_passes(folder: Path) -> None:
