@@ -157,9 +157,11 @@ def _entries(file: Path, text: str, kind: str, brackets: str) -> Iterator[Entry]
             yield Entry(key, value, text[place:end].encode())
             number, place = number + 1, _skip(text, end)
     except (ValueError, RecursionError) as error:
-        raise DataProblem(f"{file} is damaged: {in_words(error)}; get the file again") from None
+        raise DataProblem(f"{file} is damaged: {in_words(error)}; correct it, or get it again") from None
     if rest := text[place + 1 :].strip():
-        raise DataProblem(f"{file} is damaged: it continues after its {kind} with {rest[:20]!r}; get the file again")
+        raise DataProblem(
+            f"{file} is damaged: it continues after its {kind} with {rest[:20]!r}; correct it, or get it again"
+        )
 
 
 def first_line(file: Path) -> str:
@@ -182,7 +184,14 @@ def line_entries(file: Path) -> Iterator[Entry]:
                 try:
                     value = parse_json(line.decode())
                 except ValueError as error:
-                    raise DataProblem(f"{file} is damaged in line {number + 1}: {error}; get the file again") from None
+                    why = (
+                        f"{error.msg} at character {error.pos + 1}"
+                        if isinstance(error, json.JSONDecodeError)
+                        else error
+                    )
+                    raise DataProblem(
+                        f"{file} is damaged in line {number + 1}: {why}; correct it, or get it again"
+                    ) from None
                 yield Entry(str(number), value, line.strip())
 
 
@@ -223,7 +232,8 @@ def _text(file: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataProblem(
-            f"{file} is damaged: it is not UTF-8 text ({error.reason} at byte {error.start}); get the file again"
+            f"{file} is damaged: it is not UTF-8 text ({error.reason} at byte {error.start}); correct it, or"
+            " get it again"
         ) from None
 
 

@@ -73,11 +73,15 @@ def _path(word: str, root: Path) -> Path | None:
 
 
 def not_found(config: pytest.Config, settings: Settings) -> list[str]:
-    """Why pytest has found no test of the run that is resumed or scored again, and what to write. Raises OSError and
-    UsageProblem."""
+    """Why pytest has found no test for a model, or of the run that is resumed or scored again, and what to write.
+    Raises OSError and UsageProblem."""
     option, earlier = config.option, settings.run_dir if settings.resume else settings.rescore
-    if earlier is None or option.keyword or option.markexpr:
+    if option.keyword or option.markexpr:
         return []
+    if earlier is None:
+        asked = getattr(option, destination("--model"), None)
+        how = "name a benchmark, such as --pyargs bench_wild, or the file of your own"
+        return [f"no test was found for --model; {how}"] if asked else []
     words = _named(RunFolder(earlier))
     pyargs = ["--pyargs"] * any(map(_is_package, words))
     named = " ".join(map(shlex.quote, [*pyargs, *words]))

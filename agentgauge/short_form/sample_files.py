@@ -115,7 +115,7 @@ def csv_entries(file: Path) -> Iterator[Entry]:
             raise DataProblem(
                 f"{file} has lines that end in a carriage return alone; save it with line feeds"
             ) from None
-        raise DataProblem(f"{file} is damaged after byte {start}: {error}; get the file again") from None
+        raise DataProblem(f"{file} is damaged after byte {start}: {error}; correct it, or get it again") from None
 
 
 def _json_entries(file: Path) -> Iterator[Entry]:

@@ -51,7 +51,7 @@ def test_a_wrong_case_is_read_and_scored_again(folder: Path) -> None:
     assert done.stdout.startswith("two wrong the sum is wrong\n  expected: 42\n  got:      many\nmodel gpt-4o {"), (
         done.stderr
     )
-    change(folder, "sums.py", ('sample["answer"]\n        return', '"many"\n        return'))
+    change(folder, "sums.py", ('sample["answer"]\n        seen', '"many"\n        seen'))
     again = ("pytest sums.py --rescore=runs/one", "--run-dir=runs/again")
     run(folder, *again)
     assert [record["status"] for record in records(folder / "runs" / "again")] == ["passed"]

@@ -1,4 +1,4 @@
-"""A command line that resumes a run or scores it again, and names no tests: those of the run are run."""
+"""A command line that names no tests: those of the run that it resumes or scores again are run."""
 
 from __future__ import annotations
 
@@ -62,6 +62,13 @@ def test_if_none_is_found_a_sentence_says_what_to_write(folder: Path, tmp_path: 
     again = pytest_here(f"{option}={folder / 'run'}", cwd=tmp_path / "elsewhere")
     how = f"give the command in the project's folder, or name its tests as the run did: {folder / 'named.py'}"
     assert f"no test of {folder / 'run'} was found; {how}" in again.output.replace("\n", " "), again.output
+
+
+@pytest.mark.parametrize(("words", "says"), [(("--model=baseline",), True), ((), False)])
+def test_a_model_without_a_test_is_told_how_to_name_one(tmp_path: Path, words, says: bool) -> None:
+    """A project that asks for no model hears nothing of it."""
+    empty = pytest_here(*words, cwd=tmp_path)
+    assert empty.status == 5 and ("no test was found for --model; name a benchmark" in empty.output) is says
 
 
 @pytest.mark.parametrize(

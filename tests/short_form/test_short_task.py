@@ -767,6 +767,11 @@ def test_several_files_are_one_data_set_and_gold_is_a_field(tmp_path: Path) -> N
     [
         ("a.jsonl", "[1]\n", "toy: sample 1 is not an object with fields"),
         ("a.jsonl", lines({"id": 1}, {"id": 1}), "the id '1' occurs twice"),
+        (
+            "a.jsonl",
+            '{"id": 1}\n{"id" 2}\n',
+            "is damaged in line 2: Expecting ':' delimiter at character 7; correct it, or",
+        ),
         ("a.csv", "", "must begin with a line of column names"),
         ("a.csv", "id,id\n", "must begin with a line of column names that differ"),
         ("a.csv", "id,q\na\n", "is damaged after byte 5: a row has 1 instead of 2 cells"),
