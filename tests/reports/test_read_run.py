@@ -208,7 +208,7 @@ def test_a_warning_names_its_run(tmp_path: Path) -> None:
 
 
 def test_tasks_that_are_not_installed_are_handed_in(folder: Path) -> None:
-    with pytest.raises(agentgauge.UsageProblem, match=r"there is no task 'toy\.say'"):
+    with pytest.raises(agentgauge.UsageProblem, match=r'has the task "toy\.say", which no installed package announces'):
         agentgauge.read_run(folder, INSTALLED)
     other = known(toy(shown={"benchmark": "Other"}))
     assert agentgauge.read_run(folder, other).metrics["toy.say.Acc"].benchmark == "Other"

@@ -82,7 +82,7 @@ def test_a_run_in_batches_is_equal_to_one_without(server, tmp_path):
     project = toy(tmp_path, server)
     done = project.run_process("--model", "m", "--batch", "--run-dir", "run", "-n", "2", env=KEY)
     assert done.status == 0, done.output
-    assert "batches of up to 5000 requests" in done.output
+    assert "batches of up to 5,000 requests" in done.output
     assert figures(tmp_path / "run") == figures(tmp_path / "plain")
     assert answers(tmp_path / "run") == answers(tmp_path / "plain")
     assert usd(tmp_path / "run") == pytest.approx(server.usd)

@@ -159,7 +159,7 @@ function story(place, said, took, clock) {
   const blocks = steps.map((step) => stepBlock(step, took, opening.includes(step) ? later : files));
   if (steps.some((step) => step.at !== undefined)) parts.splice(outlineAt, 0, make("h3", {}, "Steps and time"), ...timeline(steps, blocks, took, clock));
   const offered = Object.keys(said.tools || {}).length;
-  if (steps.length) part("Transcript", offered ? make("details", {}, make("summary", {}, `Tools offered (${offered})`), argumentTable(said.tools)) : "", JSON.stringify(steps).includes("{ROOT}/") ? make("p", { class: "quiet" }, "{ROOT} stands for the folder of the data; the model got the full path.") : "", ...blocks);
+  if (steps.length) part("Transcript", offered ? make("details", {}, make("summary", {}, `Tools offered (${offered})`), argumentTable(said.tools)) : "", /\{(ROOT|RUN)\}\//.test(JSON.stringify(steps)) ? make("p", { class: "quiet" }, "Files are shown by their names; the model got the full paths.") : "", ...blocks);
   if (said.values && Object.keys(said.values).length) parts.push(make("details", {}, make("summary", {}, "What the case adds to the figures"), argumentTable(said.values)));
   return parts;
 }
