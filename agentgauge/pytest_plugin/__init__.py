@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 import pytest
+from pluggy import PluginValidationError
 
 from agentgauge.core.features import PREFIX, features
 from agentgauge.pytest_plugin.fixtures import model, outcome, sample, solve, tools
@@ -78,7 +79,14 @@ def pytest_load_initial_conftests(
         from agentgauge.pytest_plugin.run_state import name_tests
 
         name_tests(early_config, args)
-    yield
+    try:
+        yield
+    except PluginValidationError as error:  # of a conftest.py
+        if PREFIX not in str(error):
+            raise
+        from agentgauge.run.hooks import no_hook
+
+        raise pytest.UsageError(no_hook(error)) from None
     import_named(early_config)
     # by now the project's own options are known, and the tasks of its conftest.py
     if early_config.known_args_namespace.help or unknown_options(parser, args):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from traceback import walk_tb
@@ -199,10 +200,24 @@ def hooks_of(plugins: Sequence[Any] = ()) -> Hooks:
     try:
         for name, plugin in [*installed_plugins(), *((None, plugin) for plugin in plugins)]:
             manager.register(plugin, name)
-    except (pluggy.PluginValidationError, ValueError) as error:  # no such argument; the same plugin twice
+    except pluggy.PluginValidationError as error:
+        raise UsageProblem(no_hook(error)) from None
+    except ValueError as error:  # the same plugin twice
         raise UsageProblem(f"{error}; docs/hooks.md has all hooks") from None
     check_names(manager.list_name_plugin())
     return Hooks(manager.hook)
+
+
+def no_hook(error: pluggy.PluginValidationError) -> str:
+    """Why pluggy takes a function for no implementation of a hook, in one sentence where it is one of ours that takes
+    an unknown argument."""
+    found = re.search(rf"({PREFIX}\w+)\(.*\nArgument\(s\) {{(.*)}} are declared", str(error))
+    hook = getattr(hookspec, found[1], None) if found else None
+    if not found or not hook:
+        return f"{error}; docs/hooks.md has all hooks"
+    known = ", ".join(inspect.signature(hook).parameters)
+    where = getattr(error.plugin, "__file__", None) or type(error.plugin).__name__
+    return f"{found[1]} of {Path(where).name} takes {found[2]}; it may take: {known}; docs/hooks.md has all hooks"
 
 
 def check_names(plugins: Iterable[tuple[str, Any]]) -> None:

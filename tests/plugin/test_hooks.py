@@ -196,6 +196,10 @@ def test_allures_result_of_a_case_can_be_changed(tmp_path):
     [
         ("def pytest_agentgauge_replied(reply): ...", "ERROR: unknown hook 'pytest_agentgauge_replied' in conftest.py"),
         ("def pytest_agentgauge_replied(reply): ...", "(did you mean reply?); docs/hooks.md has all hooks"),
+        (
+            "def pytest_agentgauge_case_finished(record, status): ...",
+            "ERROR: pytest_agentgauge_case_finished of conftest.py takes 'status'; it may take: record; docs/hooks.md",
+        ),
         ("import pytest\n@pytest.hookimpl(wrapper=True)\ndef pytest_agentgauge_reply():\n    yield", "is a wrapper"),
         (
             "def pytest_agentgauge_tools(): ...",

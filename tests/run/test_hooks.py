@@ -171,6 +171,16 @@ def test_a_function_that_is_no_hook_is_refused(project: Path) -> None:
         run_with(Mistyped())
 
 
+def test_an_argument_that_a_hook_has_not_is_refused(project: Path) -> None:
+    class Greedy:
+        def pytest_agentgauge_reply(self, case, answer): ...
+
+    with pytest.raises(
+        UsageProblem, match=r"^pytest_agentgauge_reply of Greedy takes 'answer'; it may take: case, req"
+    ):
+        run_with(Greedy())
+
+
 # -- figures of a project's own
 
 
