@@ -269,7 +269,7 @@ _TOOL = """\
 ## {name}
 
 {function}
-The caller writes its arguments in JSON."""
+Whoever calls this function writes its arguments in JSON."""
 
 _GLM4_FORMS = (tag("tool_call"), NAMED_LINE, JSON)
 
