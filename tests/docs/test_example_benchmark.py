@@ -69,7 +69,7 @@ def change(project: Path, name: str, *changes: tuple[str, str]) -> None:
 def test_it_runs_in_a_folder_of_its_own(project: Path) -> None:
     with FaultServer(choose=reckon) as endpoint:
         output, tasks = run(project, "sums.py", "test_add.py", "--model=m", f"--model-url={endpoint.url}")
-    assert "expected '42', got 'many'" in output
+    assert "got:      many" in output
     for name, metric in (("sums", "Accuracy"), ("sums.add", "Acc")):
         assert (tasks[name]["passed"], tasks[name]["wrong"]) == (1, 1)
         assert tasks[name]["metrics"][metric]["value"] == 50

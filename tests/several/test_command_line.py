@@ -61,7 +61,7 @@ def test_a_run_writes_to_paths_of_its_own(line, own):
     [
         (["gpt-4o", "a/b"], ["gpt-4o", "b"]),
         (["x/m", "y/m", "m-2"], ["m", "m-2", "m-2-2"]),
-        (["scripted:/a/s.json", "a b:c"], ["s.json", "a-b-c"]),
+        (["scripted:/a/s.json", "a b:c"], ["s", "a-b-c"]),
         (["..", "/", "logs"], ["model", "model-2", "logs-2"]),
     ],
 )

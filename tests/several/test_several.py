@@ -51,7 +51,7 @@ def processes(project: Project) -> list[str]:
 
 def test_three_models_in_one_command_equal_three_runs(project):
     (project.path / "script.json").write_text(json.dumps(SCRIPT))
-    models = {"oracle": "oracle", "baseline": "baseline", "script.json": "scripted:script.json"}
+    models = {"oracle": "oracle", "baseline": "baseline", "script": "scripted:script.json"}
     together = project.run(*(f"--model={model}" for model in models.values()), "--run-dir=out", "-n", "2")
     assert together.status == 0, together.output
     for name, model in models.items():

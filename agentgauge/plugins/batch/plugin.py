@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentgauge.core.text import counted
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -47,6 +45,7 @@ def pytest_agentgauge_check(run: Run) -> None:
 
 
 def pytest_agentgauge_header(run: Run) -> Iterable[str]:
+    from agentgauge.core.text import counted
     from agentgauge.plugins.batch.options import BatchOptions
 
     is_batched = run.settings.of(BatchOptions).batch

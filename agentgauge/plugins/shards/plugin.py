@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentgauge.core.text import counted
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -49,6 +47,7 @@ def pytest_agentgauge_check(run: Run) -> None:
 
 
 def pytest_agentgauge_header(run: Run) -> Iterable[str]:
+    from agentgauge.core.text import counted
     from agentgauge.plugins.shards.options import ShardOptions
 
     shard = run.settings.of(ShardOptions).shard
@@ -57,6 +56,7 @@ def pytest_agentgauge_header(run: Run) -> Iterable[str]:
 
 def pytest_agentgauge_empty(run: Run) -> str | None:
     """A shard may have no test where others have some."""
+    from agentgauge.core.text import counted
     from agentgauge.plugins.shards.options import ShardOptions
     from agentgauge.plugins.shards.shard import FILE
 

@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentgauge.core.text import counted
-
 if TYPE_CHECKING:
     from agentgauge.core.registry import Registry
     from agentgauge.run.report_form import ReportForm
@@ -28,6 +26,7 @@ def pytest_agentgauge_reports() -> Sequence[ReportForm]:
 
 
 def _written(name: str, run: Path, place: Path, *, tasks: Registry, omitted: Omitted) -> str:
+    from agentgauge.core.text import counted
     from agentgauge_reports.formats.known import writer
 
     files = writer(name)(run, place, omitted, tasks)
