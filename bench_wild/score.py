@@ -89,7 +89,8 @@ def score_task(
         return Score(True, values, group=session.id)
     offered = _offered(session)
     labels = labels_of(verdict.steps, offered) or ("unscorable",)
-    whole = judge(result, session.tools, fixes | {Fix.EVERY_STEP}) if result is not None else verdict
+    # after a wrong argument the published evaluator looks at no step; a reader wants to know of them, too
+    whole = judge(result, session.tools, fixes | {Fix.EVERY_STEP}) if verdict.arguments == ERROR else verdict
     words = filter(None, (explain(whole.steps, offered), _note(verdict.stops)))
     return Score(False, values, labels, "\n".join(words), session.id, verdict.stops)
 

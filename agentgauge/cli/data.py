@@ -152,7 +152,7 @@ def _fetched(root: Path, note: FetchNote) -> list[str]:
     if not note.verified:
         return [*lines, f"verified  only in part; run: agentgauge fetch {note.data_set}"]
     many = len(note.problems)
-    state = f"{counted(many, 'problem')}" if many else "no problem"
+    state = counted(many, "problem") if many else "no problem"
     details = (*note.found, *(f"problem: {text}" for text in note.problems[:3]))
     return [
         *lines,

@@ -53,9 +53,8 @@ async def _serve(spec: ModelSpec, options: argparse.Namespace, tasks: Registry) 
             return await _reply(spec, model, request)
 
         session = ProgramSession(model.name, ask, AT_ONCE, "all", any_name=spec.embedded)
-        proxy = EndpointProxy(
-            session if spec.embedded else None, cancels=True
-        )  # a request of a client that has left costs nothing more
+        # a request of a client that has left costs nothing more
+        proxy = EndpointProxy(session if spec.embedded else None, cancels=True)
         stack.push_async_callback(proxy.close)
         key = {} if spec.embedded else {"key": proxy.open(session)}  # who has it uses the key of the user's provider
         try:

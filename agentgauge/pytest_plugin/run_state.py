@@ -8,12 +8,14 @@ from argparse import Namespace
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentgauge.core.announcement import package_of, plugins
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import cannot_write
 from agentgauge.core.option import destination
@@ -39,8 +41,9 @@ def name_tests(config: pytest.Config, arguments: list[str]) -> None:
     """Let a command line that names no tests name those of the run that it resumes or scores again, as run.json has
     them. Called in each process, before pytest looks for conftest.py files.
 
-    The plan selects among the tests of a file. A run folder may be a stranger's: nothing is named unless all words are
-    installed packages or lie below the project's folder, and none lies in the run folder.
+    The plan selects among the tests of a file. A run folder may be a stranger's, and pytest imports what is named:
+    nothing is unless all words are packages that bring benchmarks, or tests below the project's folder, and none lies
+    in the run folder.
     """
     known, options = config.known_args_namespace, given(config.known_args_namespace)
     earlier = RunFolder(Path(options.resume or options.rescore))
@@ -49,7 +52,7 @@ def name_tests(config: pytest.Config, arguments: list[str]) -> None:
     except (OSError, UsageProblem):
         return  # the run is refused later, with the reason
     packages = [word for word in named if _is_package(word)]
-    places = [_package(word) if word in packages else _path(word, config.rootpath) for word in named]
+    places = [_package(word) if word in packages else _path(word, config) for word in named]
     if any(place is None or place.is_relative_to(earlier.path.resolve()) for place in places):
         return
     here = config.invocation_params.dir
@@ -60,16 +63,21 @@ def name_tests(config: pytest.Config, arguments: list[str]) -> None:
 
 
 def _package(word: str) -> Path | None:
-    """Where the package of the name lies; None without one."""
-    spec = find_spec(word.partition("::")[0].partition(".")[0])
+    """Where the package of the name lies; None without one, and for one that brings no benchmark."""
+    name = word.partition("::")[0].partition(".")[0]
+    spec = find_spec(name) if name in map(package_of, plugins()) else None
     return Path(spec.origin).resolve() if spec and spec.origin else None
 
 
-def _path(word: str, root: Path) -> Path | None:
-    """Where the tests of the word lie; None if that is not below the project's folder."""
+def _path(word: str, config: pytest.Config) -> Path | None:
+    """Where the tests of the word lie; None if that is not below the project's folder, or is a file of other code."""
     path = Path(word.partition("::")[0])
     place = path.resolve()
-    return place if path.is_absolute() and place.exists() and place.is_relative_to(root.resolve()) else None
+    if not path.is_absolute() or not place.is_relative_to(config.rootpath.resolve()):
+        return None
+    is_named = any(fnmatch(place.name, pattern) for pattern in config.getini("python_files"))
+    is_test = place.is_dir() or (place.is_file() and (is_named or b"agentgauge" in place.read_bytes()))
+    return place if is_test else None
 
 
 def not_found(config: pytest.Config, settings: Settings) -> list[str]:

@@ -44,11 +44,11 @@ class RunLine:
         """How the cases end; what goes on with requests, and what they have cost; the figures so far. ``tasks``: task →
         planned cases of those that count (default: all). ``ended``: nothing runs any more."""
         state = self._live.state()
-        counted = [task for task in state["tasks"] if tasks is None or task["name"] in tasks]
-        planned = sum(task["planned"] for task in counted) if tasks is None else sum(tasks.values())
+        selected = [task for task in state["tasks"] if tasks is None or task["name"] in tasks]
+        planned = sum(task["planned"] for task in selected) if tasks is None else sum(tasks.values())
         if not planned:
             return ["starts"]
-        counts = {status: sum(task[status] for task in counted) for status in STATUSES}
+        counts = {status: sum(task[status] for task in selected) for status in STATUSES}
         left_over = planned - sum(counts.values())
         has_ended = ended or left_over <= 0
         waiting = waiting_requests(self._folder)
@@ -76,7 +76,7 @@ class RunLine:
             *([] if ended else self._said()),
             f"{short_count(state['tokens'])} tokens",
         ]
-        figures = self._figures.texts(counted) if self._figures and not ended else []
+        figures = self._figures.texts(selected) if self._figures and not ended else []
         pairs = [figures[place : place + 2] for place in range(0, len(figures), 2)]  # what fits 80 columns
         if pairs:
             pairs[0][0] = f"so far: {pairs[0][0]}"
@@ -126,7 +126,7 @@ def retries(waiting: Waiting) -> str:
     """``5 retries, 2 requests wait to be sent again``; nothing without any."""
     words, done = [], waiting.retries - waiting.resting
     if done > 0:
-        words.append(f"{counted(done, 'retry', 'retries')}")
+        words.append(counted(done, "retry", "retries"))
     if waiting.resting:
         words.append(
             f"{waiting.resting} {'request waits' if waiting.resting == 1 else 'requests wait'} to be sent again"

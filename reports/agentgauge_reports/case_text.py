@@ -32,8 +32,9 @@ def cases_of_run(path: Path, names: Sequence[str]) -> Iterator[tuple[str, Record
     folder = RunFolder(path)
     nodes = folder.plan()
     found, known = set[str](), set[str]()
+    cases = list(folder.outlines())
     with open_plain(path / "records.jsonl") as stream:
-        for case in folder.outlines():
+        for case in cases:
             called = [f"{case.task}/{case.sample}", _name(case.id), nodes.get(case.id, "")]
             known.update(called[:2])
             matching = [name for name in names if name in called or any(fnmatchcase(one, name) for one in called[:2])]

@@ -117,9 +117,10 @@ def unknown_tasks(folder: RunFolder, summary: Mapping[str, Any], tasks: Registry
     """The tasks of a run that are not among ``tasks``, and a sentence for each. It names the file that the run had the
     task from; nothing imports that file unless the user names it."""
     found = {}
-    for name in summary["tasks"]:
-        if name not in tasks:
-            node = next((node for case, node in folder.plan().items() if case[0] == name), "")
+    if lacking := [name for name in summary["tasks"] if name not in tasks]:
+        nodes = {case[0]: node for case, node in folder.plan().items()}  # one of each task
+        for name in lacking:
+            node = nodes.get(name, "")
             file = shlex.quote(node.partition("::")[0] or "FILE")
             found[name] = (
                 f"{folder.path} has the task {shown(name)}, which no installed package announces; name the file that"

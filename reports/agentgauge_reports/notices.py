@@ -158,7 +158,7 @@ def _other_model(asked: str, denied: Mapping[str, int], replies: int) -> str:
 
 
 def _replies_in_words(count: int) -> str:
-    return f"{counted(count, 'reply', 'replies')}"
+    return counted(count, "reply", "replies")
 
 
 def _differing(names: Sequence[str]) -> Sequence[str]:

@@ -78,7 +78,7 @@ def sum_up(
     for name, part in parts.items():
         part["comparable"] = is_comparable(summary, tasks[name])
     folder.write_json("summary.json", summary)
-    if not all(tasks[name].data.in_run_folder for name in parts):  # nobody compares a project's own tests with others
+    if not all(tasks[name].data.in_run_folder for name in parts):  # own tests are compared with no others
         (folder.path / "leaderboard.md").write_text(leaderboard(summary, tasks), encoding="utf-8", errors="replace")
     return summary
 

@@ -72,7 +72,11 @@ def test_a_model_without_a_test_is_told_how_to_name_one(tmp_path: Path, words, s
 
 
 @pytest.mark.parametrize(
-    "word", ["{run}/planted.py", "planted.py", "run", "-p planted", "@planted", "{outside}/planted.py", 7]
+    "word",
+    [
+        *("{run}/planted.py", "planted.py", "run", "-p planted", "@planted", "{outside}/planted.py", 7),
+        *("{project}/deploy.py", "importable"),
+    ],
 )
 def test_a_strangers_run_folder_names_no_code(folder: Path, tmp_path: Path, word: object) -> None:
     pytest_here("named.py", "--data=toy", "--run-dir=run", cwd=folder)
@@ -80,8 +84,10 @@ def test_a_strangers_run_folder_names_no_code(folder: Path, tmp_path: Path, word
     for place in (folder / "run", tmp_path):
         (place / "planted.py").write_text(f"open({str(mark)!r}, 'w').close()")
         (place / "__init__.py").write_text(f"open({str(mark)!r}, 'w').close()")
+    for name in ("deploy.py", "importable.py"):  # the user's own code, and no test
+        (folder / name).write_text(f"open({str(mark)!r}, 'w').close()")
     about = json.loads((folder / "run" / "run.json").read_text())
-    named = word.format(run=folder / "run", outside=tmp_path) if isinstance(word, str) else word
+    named = word.format(run=folder / "run", outside=tmp_path, project=folder) if isinstance(word, str) else word
     about["selection"]["arguments"] = [named]
     (folder / "run" / "run.json").write_text(json.dumps(about))
     pytest_here("--rescore=run", "--run-dir=again", cwd=folder)

@@ -100,3 +100,9 @@ def test_a_case_says_what_it_cost_and_why(run, capsys):
 def test_a_case_that_is_not_there(run, name, capsys):
     assert main(["show", str(run), name]) == 4
     assert f"has no attempted case {name!r}" in capsys.readouterr().err
+
+
+def test_a_run_that_was_never_finished_is_named_with_what_to_do(run, capsys):
+    (run / "records.jsonl").unlink()
+    assert main(["show", str(run)]) == 4
+    assert f"the run was never finished: continue with --resume={run}" in capsys.readouterr().err

@@ -39,7 +39,7 @@ NONE = Counts()
 
 
 def _batches(number: int) -> str:
-    return f"{counted(number, 'batch', 'batches')}"
+    return counted(number, "batch", "batches")
 
 
 def counts_of(folder: Path) -> Counts:

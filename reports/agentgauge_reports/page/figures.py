@@ -46,9 +46,7 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
     """Everything that is the same in two equal runs."""
     about, tasks = run.summary["run"], run.summary["tasks"]
     names = list(tasks)
-    is_own = all(
-        run.tasks[name].data.in_run_folder for name in names
-    )  # pytest runs the project's own tests as they are
+    is_own = all(run.tasks[name].data.in_run_folder for name in names)  # tests that pytest runs as they are
     kinds = [kind_of(case, run.tasks) for case in run.cases]
     tags = list(dict.fromkeys(tag for case in run.cases for tag in _words(case)))
     tag_of = {tag: number for number, tag in enumerate(tags)}
